@@ -1,5 +1,5 @@
-//! What clients ask: on accounts by the generators of the model, on other keys by draws from
-//! few keys and values. Every answer must be the model's.
+//! The clients' commands: on accounts from the generators of the model, on other keys drawn from a few keys and values.
+//! Each answer must be the model's.
 
 use crate::beside::Beside;
 use crate::sim::{Done, Pending, Sim};
@@ -7,7 +7,7 @@ use crate::world::{ACCOUNTS, Checked};
 use scurry_ledger::{Answer, Time};
 use scurry_model::{Came, Op, What};
 
-/// The id by which a duplicate is known: that of a transaction, or session and request number.
+/// Returns the id that identifies duplicates: a transaction id, or a session and its request number.
 fn id(op: &Op) -> Option<(&str, Option<u32>)> {
     match op {
         Op::TopUp { txn, .. }
@@ -26,8 +26,8 @@ fn id(op: &Op) -> Option<(&str, Option<u32>)> {
     }
 }
 
-/// True when the answer to `old` is no longer the last one to such a request: an id that was
-/// forgotten may be used again.
+/// Reports whether `new` makes the answer to `old` obsolete: the two have the same id, which can be used again once it
+/// was forgotten, or `old` released the session that `new` opened again.
 fn supersedes(new: &Op, old: &Op) -> bool {
     let session = new.request().map(|request| &request.session);
     old == new
@@ -36,14 +36,14 @@ fn supersedes(new: &Op, old: &Op) -> bool {
 }
 
 impl Sim {
-    /// False while nothing may be written.
+    /// Reports whether a command may be written now: the log has room and has not failed, and the machine is on.
     pub(crate) fn is_open(&mut self) -> bool {
         let has_room = self.has_room();
         self.counts.no_room += u64::from(!has_room);
         has_room && !self.has_failed && !self.commits.is_full() && !self.disk.is_off()
     }
 
-    /// A command on an account, or the same again.
+    /// Executes a new command on an account, repeats an old one, clears the shard, or ticks.
     pub(crate) fn command(&mut self) -> Checked {
         if !self.is_open() {
             return Ok(());
@@ -64,7 +64,7 @@ impl Sim {
         }
     }
 
-    /// A request whose answer was lost with the machine, or one that was answered.
+    /// Repeats a request whose answer was lost in a crash, or one of the last 20 answered requests.
     fn repeat(&mut self) -> Checked {
         if let Some((index, op)) = self.in_doubt.pop() {
             self.counts.duplicates += 1;
@@ -75,7 +75,7 @@ impl Sim {
         self.again(&self.done[at].clone())
     }
 
-    /// A request that was answered gets the same answer, as long as it is remembered.
+    /// Repeats an answered request. The answer must be the same, as long as it is remembered.
     pub(crate) fn again(&mut self, done: &Done) -> Checked {
         self.counts.duplicates += 1;
         match self.execute(done.account, &done.op)? {
@@ -100,7 +100,7 @@ impl Sim {
         Ok(came)
     }
 
-    /// Answers to such a request that were given before are not the last ones any more.
+    /// Forgets earlier answers that the answer to this request makes obsolete.
     pub(crate) fn answered(&mut self, index: usize, op: &Op, answer: Option<&Answer>) {
         if answer.is_some() {
             self.done.retain(|done| done.account != index || !supersedes(op, &done.op));
@@ -115,7 +115,7 @@ impl Sim {
         }
     }
 
-    /// Takes what a command has left into the history.
+    /// Adds the state after a command to the history. Fails if the command wrote an unexpected number of records.
     pub(crate) fn wrote(&mut self, before: u64, records: std::ops::RangeInclusive<u64>) -> Checked {
         let now = self.latest;
         let sequence = self.shard.sequence();
@@ -126,7 +126,7 @@ impl Sim {
             self.counts.commits += 1;
             self.world.at = now;
             self.history.entry(sequence).or_default().push(self.world.clone());
-            // As a host does with a frame that has become long.
+            // A host seals a frame that has become long.
             let synced = self.commits.synced();
             if self.random.one_in(4)
                 && let Some(journal) = self.shard.journal()
@@ -137,7 +137,7 @@ impl Sim {
         Ok(())
     }
 
-    /// The answer has to wait for what it shows.
+    /// Queues an answer until the records that it shows are durable.
     fn wait(&mut self, request: Option<(usize, Op, Option<Answer>)>, version: u64) {
         let sequence = self.shard.sequence();
         self.pending.push_back(Pending { sequence, request, version });
@@ -157,7 +157,7 @@ impl Sim {
         Ok(())
     }
 
-    /// A read of one key: its answer waits like any other.
+    /// Reads one of the other keys. The answer waits for the log, like any other.
     pub(crate) fn read(&mut self) -> Checked {
         if self.has_failed {
             return Ok(());
@@ -168,7 +168,7 @@ impl Sim {
         Ok(())
     }
 
-    /// Timers run.
+    /// Runs the timers.
     pub(crate) fn tick(&mut self) -> Checked {
         if !self.is_open() {
             return Ok(());
@@ -184,7 +184,7 @@ impl Sim {
         Ok(())
     }
 
-    /// A command on another key.
+    /// Executes a command on one of the other keys.
     pub(crate) fn key_command(&mut self) -> Checked {
         if !self.is_open() {
             return Ok(());
@@ -197,7 +197,7 @@ impl Sim {
         Ok(())
     }
 
-    /// The shard and its models.
+    /// Returns the shard together with its models.
     pub(crate) fn beside(&mut self, now: Time) -> Beside<'_> {
         Beside {
             shard: &mut self.shard,

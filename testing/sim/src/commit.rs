@@ -137,7 +137,7 @@ impl Sim {
         }
     }
 
-    /// Sends the answers whose records are durable.
+    /// Sends each answer that shows only durable records.
     pub(crate) fn answer(&mut self) {
         if self.has_failed || self.disk.is_off() {
             return;

@@ -1,10 +1,11 @@
-//! Three nodes of a group in one process: on each a shard as it ships, its log on a disk that loses and tears, and
-//! what a server does with both (`scurry_consensus::shard`), around replicas that a bad network joins. Clients ask whom they take
-//! for the leader, and ask again with the same ids where they have heard nothing clear.
+//! A simulated group of three nodes in one process. Each node has the production shard, a log on a disk that loses
+//! and tears writes, and the server's group code (`scurry_consensus::shard`). A faulty network connects the replicas.
+//! Clients send requests to the node that they consider the leader, and repeat them with the same ids if the outcome
+//! is unclear.
 //!
-//! The models of `testing/model` say what each answer must be, in the order in which entries are committed. What was
-//! answered is committed, what is shown was the newest, and when nothing fails any more all nodes come to hold the
-//! same. One u64 is a whole run.
+//! The models of `testing/model` give the expected answers, in the order in which entries are committed. The checks:
+//! each answered write is committed, each answer shows the newest state, and once the faults end all nodes reach the
+//! same state. One u64 seed determines a whole run.
 
 mod asks;
 mod clients;

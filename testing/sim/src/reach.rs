@@ -1,4 +1,4 @@
-//! The reach of the log: a lower bound of its durable length, in a file of its own, and the writer that raises it.
+//! The reach of the log: a lower bound of its durable length, in a separate file, and the writer that raises it.
 
 use crate::SimFile;
 use crate::sim::Sim;

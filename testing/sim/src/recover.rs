@@ -128,7 +128,7 @@ impl Sim {
         if !is_unsound && last >= self.acked && shard.version_last().get() < self.version_acked {
             return Err(format!("version {} was given and is forgotten", self.version_acked));
         }
-        // Damage may lose records. Without damage, these are records that nobody was promised.
+        // Damage may lose records. Without damage, only records without a promise to survive may be lost.
         self.counts.lost +=
             u64::from(self.history.last_key_value().is_some_and(|(&at, _)| at > last));
         self.other_ways(before, last)?;

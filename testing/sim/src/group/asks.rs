@@ -1,38 +1,38 @@
-//! Clients, and what they ask.
+//! Clients, their requests and the answers.
 
 use super::truth::Lead;
 use scurry_model::{ChainOp, Op};
 
-/// A client, which waits for one answer at a time.
+/// A client. It waits for one answer at a time.
 #[derive(Default)]
 pub(super) struct Client {
-    /// The number of its last request.
+    /// The number of the client's last request.
     pub(super) number: u64,
-    /// The request that is under way.
+    /// The request that waits for an answer.
     pub(super) sent: Option<Request>,
-    /// The request that is to be sent again, with the id that it had.
+    /// The content of a request that is to be sent again with the same id, because its outcome is unclear.
     pub(super) again: Option<Ask>,
-    /// The request that was answered last.
+    /// The content of the last answered request.
     pub(super) answered: Option<Ask>,
 }
 
-/// Something that is asked.
+/// The content of a request.
 #[derive(Clone, Debug)]
 pub(super) enum Ask {
-    /// A command on an account.
+    /// A command on the account with this index.
     Account(usize, Op),
-    /// Commands on several accounts.
+    /// A chain of commands on several accounts.
     Chain(ChainOp),
-    /// Some command on one of the other keys.
+    /// A random command on one of the other keys.
     Key,
-    /// One of the other keys.
+    /// A read of one of the other keys.
     Read,
-    /// Everything.
+    /// A comparison of everything that the shard shows.
     Audit,
 }
 
 impl Ask {
-    /// True when it can be sent again: it has an id, or changes nothing.
+    /// Reports whether the request can be sent again: it has an id, or changes nothing.
     pub(super) fn is_safe(&self) -> bool {
         match self {
             Ask::Account(_, op) => op.has_id(),
@@ -51,16 +51,16 @@ pub(super) struct Request {
     pub(super) ask: Ask,
 }
 
-/// An answer that waits for what it shows.
+/// An answer that is held until the state that it shows is committed.
 #[derive(Debug)]
 pub(super) struct Reply {
     pub(super) request: Request,
     pub(super) lead: Lead,
-    /// The sequence of the shard that has formed it.
+    /// The sequence of the shard when it formed the answer.
     pub(super) shows: u64,
-    /// The sequence that was committed by then.
+    /// The last committed sequence at that time.
     pub(super) known: u64,
-    /// True where it is the answer to something that was done with it.
+    /// True if the request was executed and has written records.
     pub(super) is_new: bool,
 }
 
@@ -68,8 +68,8 @@ pub(super) struct Reply {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
     Answered,
-    /// Another node leads: it was not done.
+    /// The node does not lead, and has not executed the request.
     Refused,
-    /// The connection has ended.
+    /// The leadership has ended with the answer still held: the outcome is unclear.
     Lost,
 }

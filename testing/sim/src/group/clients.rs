@@ -1,4 +1,4 @@
-//! What clients do: what they ask, whom, and what they do when they hear nothing clear.
+//! The clients' behaviour: which requests they send, to which node, and how they repeat requests with unclear outcomes.
 
 use super::asks::{Ask, Fate, Reply, Request};
 use super::machine::Machine;
@@ -9,7 +9,7 @@ use scurry_consensus::replica::NodeId;
 use scurry_model::{ChainOp, Event, What};
 
 impl Trio {
-    /// A client asks something, or has waited for long enough.
+    /// Sends a request of a client that is idle. A waiting client sometimes gives up and asks again.
     pub(super) fn ask(&mut self, client: usize) -> Checked {
         if self.clients[client].sent.is_some() && !self.random.one_in(8) {
             return Ok(());
@@ -28,7 +28,7 @@ impl Trio {
         Ok(())
     }
 
-    /// Sends a request to a node.
+    /// Puts a request into a node's inbox. If the node is down, the client repeats the request later.
     pub(super) fn send(&mut self, client: usize, to: NodeId, ask: Ask) {
         let Some(machine) = self.machines.get_mut(&to).filter(|machine| machine.running.is_some())
         else {
@@ -42,7 +42,7 @@ impl Trio {
         machine.inbox.push_back(request);
     }
 
-    /// Most clients have heard who leads; some ask another, who may have led before.
+    /// Picks the node to ask: mostly the leader, sometimes a former leader or any node.
     fn pick_target(&mut self) -> Option<NodeId> {
         let leader = self.leader();
         match self.random.below(6) {
@@ -57,7 +57,7 @@ impl Trio {
             0 | 1 => return Ask::Read,
             2 if self.random.one_in(3) => return Ask::Audit,
             3..6 => return Ask::Key,
-            // What was answered is asked once more.
+            // Repeats a request that was answered.
             6 if let Some(ask) = &self.clients[client].answered => return ask.clone(),
             _ => {}
         }
@@ -92,7 +92,7 @@ impl Trio {
         Ask::Chain(chain)
     }
 
-    /// A request has come to its end.
+    /// Ends a request: the client is idle again, and repeats the request if its outcome is unclear.
     pub(super) fn ends(&mut self, request: &Request, fate: Fate) {
         match fate {
             Fate::Answered => {}
@@ -101,7 +101,7 @@ impl Trio {
         }
         let client = &mut self.clients[request.client];
         if client.sent.as_ref().is_none_or(|sent| sent.number != request.number) {
-            // It waits for another by now.
+            // The client has given this request up, and waits for another one.
             return;
         }
         client.sent = None;
@@ -112,7 +112,7 @@ impl Trio {
         }
     }
 
-    /// An answer leaves. What it shows is committed, and was the newest when it was formed.
+    /// Sends an answer. The state that it shows must be committed, and must have been the newest when it was formed.
     pub(super) fn answered(&mut self, reply: &Reply) -> Checked {
         let Reply { request, lead, shows, known, is_new } = reply;
         if !self.truth.is_sure(*lead, *shows) {
@@ -128,12 +128,12 @@ impl Trio {
         Ok(())
     }
 
-    /// True when no client waits for an answer.
+    /// Reports whether no client waits for an answer.
     pub(super) fn is_answered(&self) -> bool {
         self.clients.iter().all(|client| client.sent.is_none())
     }
 
-    /// Clients wait no longer.
+    /// Lets all clients give up waiting.
     pub(super) fn give_up(&mut self) {
         for client in &mut self.clients {
             if let Some(request) = client.sent.take() {

@@ -1,53 +1,53 @@
-//! Counts of what runs have done.
+//! Counts of the events of runs.
 
-/// Counts of what runs have done, so that tests can demand that they were worth something.
+/// Counts of the events of a run. Tests check them to be sure that the runs covered enough.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[expect(missing_docs, reason = "plain counts of what they are called")]
 pub struct GroupCounts {
-    /// Entries that are committed.
+    /// Committed entries.
     pub entries: u64,
-    /// Commands that were executed and have written.
+    /// Executed commands that have written records.
     pub executed: u64,
-    /// Answers to commands that left.
+    /// Sent answers to commands that have written records.
     pub answers: u64,
-    /// Answers that only show something.
+    /// Sent answers that only show something.
     pub reads: u64,
-    /// Requests that were sent again, with the id that they had.
+    /// Requests that were sent again with the same id.
     pub again: u64,
     /// Requests that were refused by a node that does not lead.
     pub refused: u64,
-    /// Answers that were held and given up with a leadership.
+    /// Held answers that were dropped at the end of a leadership.
     pub lost: u64,
     pub chains: u64,
     pub releases: u64,
-    /// Leaderships in which a core was told to lead.
+    /// Orders to a core to lead.
     pub leads: u64,
-    /// Leaders that were deposed.
+    /// Orders to a core to stop leading.
     pub resigned: u64,
-    /// Shards that were recovered from the device because they showed what was not committed, or lacked a snapshot.
+    /// Shards that were recovered from the device because they showed uncommitted records or lacked a snapshot.
     pub replaced: u64,
-    /// Runs in which one served while another had no memory yet.
+    /// Runs in which one node served while another had not recovered its memory.
     pub beside: u64,
     pub crashes: u64,
     /// Nodes that ended because their disk failed.
     pub failed: u64,
-    /// Leaders that stood still and went on.
+    /// Paused leaders that continued.
     pub awakened: u64,
-    /// Snapshots that count.
+    /// Published snapshots.
     pub snapshots: u64,
     /// Nodes whose log was replaced by a snapshot.
     pub caught_up: u64,
     pub transfers: u64,
-    /// Nodes that have taken the place of others.
+    /// Nodes that replaced other nodes.
     pub joined: u64,
-    /// Nodes that were lost when the group had said that it can lose any one.
+    /// Nodes that were lost after the group had reported that it can lose any one node.
     pub borne: u64,
-    /// Groups that have said that they cannot.
+    /// Groups that reported that they cannot lose a node.
     pub warned: u64,
 }
 
 impl GroupCounts {
-    /// Adds those of another run.
+    /// Adds the counts of another run.
     pub fn add(&mut self, other: &GroupCounts) {
         self.entries += other.entries;
         self.executed += other.executed;

@@ -1,4 +1,4 @@
-//! Nothing fails any more: the nodes come to agree, serve, and hold the same.
+//! The end of a run: without faults the nodes must agree, serve, and hold the same state.
 
 use super::asks::Ask;
 use super::machine::Machine;
@@ -8,15 +8,15 @@ use crate::world::Checked;
 use scurry_consensus::replica::NodeId;
 use scurry_ledger::Time;
 
-/// Ticks of every node within which they have a leader, serve and agree.
+/// The rounds within which the nodes must have a leader, serve and agree. A round is a tick of every node.
 const ROUNDS_MAX: usize = 400;
-/// Packets, stores and turns of a round come to an end before so many.
+/// The passes within which the packets, stores and turns of a round must end.
 const PASSES_MAX: usize = 1_000;
-/// Ticks of every node within which one serves that has its memory.
+/// The rounds within which a node that has its memory must serve.
 const SERVED_MAX: usize = 200;
 
 impl Trio {
-    /// A tick of every node, and all that comes of it.
+    /// Ticks every node, and processes everything that follows from it.
     pub(super) fn round(&mut self) -> Checked {
         for id in self.ids(Machine::is_up) {
             self.tick(id)?;
@@ -42,7 +42,7 @@ impl Trio {
         Err("the nodes never come to rest".to_owned())
     }
 
-    /// Everything that a node can do without a tick; true when there was something.
+    /// Does everything that a node can do without a tick. Returns true if there was something to do.
     fn go_on(&mut self, id: NodeId) -> Result<bool, String> {
         let before = self.trace.lines();
         let has_task = self.with(id, |_, machine| {
@@ -58,7 +58,7 @@ impl Trio {
         Ok(has_task || is_asked || self.trace.lines() != before || !self.network.is_empty())
     }
 
-    /// A group of all nodes, before anything fails.
+    /// Forms a group of all nodes, before faults begin.
     pub(super) fn settle(&mut self) -> Checked {
         for _ in 0..ROUNDS_MAX {
             self.round()?;
@@ -69,7 +69,7 @@ impl Trio {
         Err(format!("no group came to be:\n{}", self.tell()))
     }
 
-    /// Nothing fails any more.
+    /// Ends all faults, and checks that the nodes then serve and agree.
     pub(super) fn heal(&mut self) -> Checked {
         self.trace.add("nothing fails any more".to_owned());
         self.is_calm = true;
@@ -78,12 +78,13 @@ impl Trio {
             machine.disk.mend();
             machine.disk.stop_after(u64::MAX);
             (machine.is_paused, machine.is_stalled) = (false, false);
+            // A node that was replaced is not started again.
             if machine.is_gone {
                 machine.end();
             }
         }
         for id in self.ids(|machine| !machine.is_gone) {
-            // It may have gone off, and not know it yet.
+            // `act` ends a node after its disk has stopped, so that it can be started again.
             self.act(id)?;
             self.start(id)?;
         }
@@ -92,7 +93,7 @@ impl Trio {
         for _ in 0..ROUNDS_MAX {
             self.round()?;
             for id in self.ids(|machine| !machine.is_gone) {
-                // What had failed before was heard of now.
+                // A node may have ended in this round because of an earlier error of its disk.
                 self.start(id)?;
             }
             let Some(leader) = self.leader() else { continue };
@@ -100,12 +101,12 @@ impl Trio {
                 if self.is_whole(leader) && self.agree() {
                     return self.is_same();
                 }
-                // Service goes on.
+                // The nodes have to serve while they catch up.
                 for client in 0..self.clients.len() {
                     self.send(client, leader, if client == 0 { Ask::Audit } else { Ask::Key });
                 }
             } else if self.random.one_in(20) {
-                // The node that was asked has ended, or leads no more.
+                // The node that has the request may have ended or lost its leadership: clients ask again.
                 self.give_up();
             }
         }
@@ -113,7 +114,8 @@ impl Trio {
         Err(format!("the nodes do not agree and serve after {ROUNDS_MAX} rounds:\n{nodes}"))
     }
 
-    /// Recovering a shard may take long: while one has its memory, service does not wait for another that has none.
+    /// Checks that the group serves while recoveries of shards are postponed, if a voter has its memory. A recovery may
+    /// take long, and the other nodes must not wait for it.
     fn serve_beside(&mut self) -> Checked {
         self.rebuilds_wait = true;
         let mut is_served = false;
@@ -139,7 +141,7 @@ impl Trio {
         Ok(())
     }
 
-    /// The nodes, some lines for each.
+    /// Describes the nodes, in some lines for each.
     pub(super) fn tell(&self) -> String {
         let tell = |machine: &Machine| {
             let running = machine.running.as_ref();
@@ -152,7 +154,8 @@ impl Trio {
         self.machines.values().map(tell).collect()
     }
 
-    /// True when all members show and have stored what is committed. One that is in doubt may show as much of its own.
+    /// Reports whether all members show and have stored all that is committed. A member in doubt does not agree: it may
+    /// show the same sequence, but of records that are not committed.
     fn agree(&self) -> bool {
         let sequence = self.truth.sequence();
         let members = self.machines.values().filter(|machine| !machine.is_gone);
@@ -163,7 +166,7 @@ impl Trio {
         })
     }
 
-    /// Every member holds the same, byte for byte, and what the models show.
+    /// Checks that every member has the same entries, byte for byte, and shows the state of the models.
     fn is_same(&mut self) -> Checked {
         let sequence = self.truth.sequence();
         let world = self.truth.world(sequence).ok_or("the end is not known")?;

@@ -1,4 +1,4 @@
-//! Faults: what happens to nodes, clocks and ways between them.
+//! Faults of nodes, clocks, disks and connections.
 
 use super::machine::Machine;
 use super::trio::{NODES, Trio};
@@ -11,13 +11,13 @@ impl Trio {
         once_in > 0 && self.random.one_in(once_in)
     }
 
-    /// A leader, every second time when there is one, or one of the nodes for which this holds.
+    /// Returns the leader in half of the cases, if there is one; otherwise a random node for which `holds` is true.
     fn leader_or(&mut self, holds: impl Fn(&Machine) -> bool) -> Option<NodeId> {
         let leader = if self.random.one_in(2) { self.leader() } else { None };
         leader.or_else(|| self.one(holds))
     }
 
-    /// Faults of this step.
+    /// Injects the faults of this step.
     pub(super) fn fail(&mut self) -> Checked {
         if self.happens(self.plan.lose) {
             self.network.lose(&mut self.random);
@@ -55,7 +55,7 @@ impl Trio {
             && let Some(id) = self.leader_or(|machine| !machine.is_gone)
         {
             let is_stalled = self.machines[&id].is_stalled;
-            // One at a time.
+            // At most one disk stalls at a time.
             self.machines.values_mut().for_each(|machine| machine.is_stalled = false);
             if let Some(machine) = self.machines.get_mut(&id) {
                 machine.is_stalled = !is_stalled;
@@ -83,7 +83,7 @@ impl Trio {
     }
 
     fn pause(&mut self) {
-        // One at a time, and mostly until the others go on without it.
+        // At most one node is paused at a time, mostly until the others have a leader.
         let id = match self.one(|machine| machine.is_paused) {
             Some(paused) => {
                 Some(paused).filter(|_| self.leader().is_some() || self.random.one_in(8))
@@ -113,7 +113,8 @@ impl Trio {
         }
     }
 
-    /// A node is lost with its disk, or removed, and an empty one comes in its place: when the last one has a vote.
+    /// Replaces a node by an empty one. The old node is lost with its disk, or runs until the group removes it. Does
+    /// nothing while the last replacement has no vote.
     fn replace(&mut self) -> Checked {
         let Some(leader) = self.leader().filter(|leader| self.is_whole(*leader)) else {
             return Ok(());

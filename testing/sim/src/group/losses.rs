@@ -1,5 +1,5 @@
-//! A node more is lost: whatever has gone wrong before stays as it is, and where the group says by `Outlook` that it can
-//! lose any one, the others must serve.
+//! The loss of one more node: faults that exist stay, and if the group's `Outlook` reports that it can lose any one
+//! node, the others must serve without it.
 
 use super::machine::Machine;
 use super::trio::Trio;
@@ -8,13 +8,13 @@ use scurry_consensus::replica::NodeId;
 use scurry_consensus::shard::{Health, Outlook, Voter};
 use std::collections::BTreeMap;
 
-/// Ticks after which everybody has noticed what is wrong.
+/// The rounds after which all nodes have noticed the faults.
 const NOTICED: usize = 60;
-/// Ticks within which the others serve.
+/// The rounds within which the other nodes must serve.
 const SERVES: usize = 200;
 
 impl Trio {
-    /// Loses the leader or another node where the one that leads says that it can be lost.
+    /// Loses the leader or another node, if the leader reports that any one node can be lost.
     pub(super) fn lose_one_more(&mut self) -> Checked {
         self.freeze()?;
         for _ in 0..NOTICED {
@@ -32,7 +32,7 @@ impl Trio {
         Ok(())
     }
 
-    /// Nothing more goes wrong, and what is wrong stays.
+    /// Stops injecting faults, and keeps the existing ones.
     fn freeze(&mut self) -> Checked {
         self.trace.add("what is wrong stays as it is".to_owned());
         self.is_calm = true;
@@ -42,7 +42,7 @@ impl Trio {
         }
         self.rebuilds_wait = true;
         let down = self.ids(|machine| machine.running.is_none() && !machine.is_gone);
-        // Two that are down are a group that does not serve.
+        // A group with two nodes down does not serve, so start some.
         for id in down {
             if self.random.one_in(2) {
                 self.start(id)?;
@@ -52,7 +52,7 @@ impl Trio {
             self.network.cuts.clear();
             self.machines.values_mut().for_each(|machine| machine.is_paused = false);
         }
-        // One way between two nodes, or both.
+        // A cut between two nodes, in one direction or both.
         if self.random.one_in(3)
             && let (Some(one), Some(other)) = (self.one(|_| true), self.one(|_| true))
             && one != other
@@ -65,7 +65,8 @@ impl Trio {
         Ok(())
     }
 
-    /// Why no node may be lost, as the leader of a server says it with what the others have told.
+    /// Returns why no node may be lost, computed from the reports of the nodes as the leader of a server does; None if
+    /// any one may be lost.
     fn outlook(&self, leader: NodeId) -> Option<String> {
         let machines = self.machines.values();
         let healths: BTreeMap<NodeId, Health> =
@@ -87,7 +88,7 @@ impl Trio {
         Outlook { leader, voters: voters.iter().map(voter).collect() }.why_not()
     }
 
-    /// The health of a node that goes on.
+    /// Returns the health that a node reports; None if it is down or paused.
     fn health(&self, machine: &Machine) -> Option<Health> {
         let group = &machine.running.as_ref().filter(|_| machine.is_up())?.group;
         let is_heard = |other: &&Machine| {
@@ -105,7 +106,7 @@ impl Trio {
         self.network.cuts.contains(&(from, to))
     }
 
-    /// A node of which the group says that it can be lost is lost: the others serve.
+    /// Loses the leader or another node, and checks that the others serve.
     fn lose(&mut self, leader: NodeId) -> Checked {
         let lost = match self.random.one_in(3) {
             false => leader,
@@ -128,7 +129,7 @@ impl Trio {
         ))
     }
 
-    /// The term in which a node leads.
+    /// Returns the term in which a node leads; None if it does not lead.
     fn term_of(&self, id: NodeId) -> Option<u64> {
         let (lead, _) = self.machines.get(&id)?.running.as_ref()?.lead.as_ref()?;
         Some(lead.term)

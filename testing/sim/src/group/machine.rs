@@ -1,4 +1,4 @@
-//! A node: what survives a crash of it, and what is running.
+//! A node: the parts that survive a crash, and its running processes.
 
 use super::asks::Request;
 use super::running::{BALLOT, Running};
@@ -10,18 +10,18 @@ use scurry_engine::{Disk, File, LogBallot, LogId, LogReach, Vote};
 use std::collections::VecDeque;
 use std::io;
 
-/// A node.
+/// A node of the group.
 pub(super) struct Machine {
     pub(super) id: NodeId,
     pub(super) disk: SimDisk,
-    /// Time that its clock shows.
+    /// The node's clock, milliseconds. It may go back.
     pub(super) clock: i64,
     pub(super) starts: u64,
-    /// True while it does nothing, and goes on later as if nothing had been.
+    /// True while the node is paused. It continues later without noticing the pause.
     pub(super) is_paused: bool,
-    /// True while its disk does nothing.
+    /// True while its disk stalls.
     pub(super) is_stalled: bool,
-    /// True when it is no member any more, or is to be none: it goes on and does not come back.
+    /// True when the node was replaced. It may run until the group removes it, and is not started again.
     pub(super) is_gone: bool,
     pub(super) running: Option<Box<Running>>,
     /// Requests that wait for a turn of its core.
@@ -29,7 +29,7 @@ pub(super) struct Machine {
 }
 
 impl Machine {
-    /// An empty machine.
+    /// Creates a node with an empty log, and with the files for its reach and its vote.
     pub(super) fn new(id: NodeId, disk: SimDisk, log: LogId, clock: i64) -> io::Result<Machine> {
         let mut files = disk.clone();
         let notes = [
@@ -55,17 +55,17 @@ impl Machine {
         })
     }
 
-    /// True when it takes part.
+    /// Reports whether the node runs and is not paused.
     pub(super) fn is_up(&self) -> bool {
         self.running.is_some() && !self.is_paused
     }
 
-    /// True when it executes commands, as far as it knows.
+    /// Reports whether the node executes commands, because it considers itself the leader.
     pub(super) fn leads(&self) -> bool {
         self.running.as_ref().is_some_and(|running| running.lead.is_some())
     }
 
-    /// The process ends.
+    /// Ends the process. Requests in its inbox are lost.
     pub(super) fn end(&mut self) {
         self.running = None;
         self.inbox.clear();

@@ -1,5 +1,5 @@
-//! Who the members are: nodes that came are learners and get a vote when they have caught up, nodes that are gone are
-//! removed, as the host of a server decides it.
+//! Changes of the members, decided as in the host of a server: a new node becomes a learner and gets a vote when it has
+//! caught up, and a replaced node is removed.
 
 use super::trio::Trio;
 use scurry_codec::{GroupMember, GroupMembers};
@@ -7,11 +7,11 @@ use scurry_consensus::replica::{Members, NodeId};
 use scurry_consensus::shard::Plan;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-/// Entries that a node may lack when it gets a vote.
+/// The number of entries that a node may lack when it gets a vote.
 const LAG_MAX: u64 = 256;
 
 impl Trio {
-    /// A node that leads looks at who is there.
+    /// Lets a leader propose the next change of members. A leader without its memory instead passes leadership on.
     pub(super) fn look_around(&mut self, id: NodeId) {
         let wanted = self.ids(|machine| !machine.is_gone);
         let Some(machine) = self.machines.get_mut(&id) else { return };
@@ -55,7 +55,7 @@ impl Trio {
         }
     }
 
-    /// True when the node that leads knows of no member that is gone, and of all others that they vote.
+    /// Reports whether the members that the leader knows are exactly the present nodes, and all have a vote.
     pub(super) fn is_whole(&self, leader: NodeId) -> bool {
         let wanted = self.ids(|machine| !machine.is_gone);
         let machine = &self.machines[&leader];

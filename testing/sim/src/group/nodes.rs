@@ -1,4 +1,4 @@
-//! Nodes that come, start and end.
+//! Adds, starts and crashes nodes.
 
 use super::machine::Machine;
 use super::running::{Running, Terms};
@@ -9,11 +9,11 @@ use scurry_consensus::replica::{NodeId, Settings};
 use scurry_engine::{Config, HashKey};
 use scurry_replicas::node;
 
-/// Steps of a node that starts one after another and is stopped each time, at most.
+/// The number of starts that may fail in succession before the disk stops injecting faults.
 const STARTS_MAX: usize = 4;
 
 impl Trio {
-    /// One more empty node, which is started.
+    /// Adds an empty node, and starts it.
     pub(super) fn add_node(&mut self) -> Checked {
         self.nodes += 1;
         let id = node(self.nodes);
@@ -26,7 +26,7 @@ impl Trio {
         self.start(id)
     }
 
-    /// Starts a node that is down, with what is on its disk.
+    /// Starts a node that is down, with the files on its disk.
     pub(super) fn start(&mut self, id: NodeId) -> Checked {
         for attempt in 0.. {
             let off = self.machines.get(&id).is_some_and(|machine| machine.disk.is_off());
@@ -45,6 +45,7 @@ impl Trio {
                 && self.plan.crash > 0
                 && self.random.one_in(4)
             {
+                // This start is cut short by another crash.
                 machine.disk.stop_after(self.random.below(40) as u64);
             }
             machine.starts += 1;
@@ -76,7 +77,7 @@ impl Trio {
         Ok(())
     }
 
-    /// A node ends, and is started again some time later.
+    /// Crashes a node. It is started again some time later.
     pub(super) fn crash(&mut self, id: NodeId, crash: Crash) {
         let Some(machine) = self.machines.get_mut(&id) else { return };
         self.trace.add(format!("{id} ends: {crash:?}"));

@@ -1,5 +1,6 @@
-//! Snapshots on their way from the leader to a node that is too far behind for the log: parts that are read there and
-//! written here, by threads of a server that this stands for. What is lost is sent again or given up.
+//! Snapshots from the leader to nodes that lack entries which its log no longer has. This stands for the threads of a
+//! server: one reads parts on the leader, one writes them on the receiver. Lost parts are sent again, or the snapshot
+//! is given up.
 
 use super::machine::Machine;
 use super::running::Input;
@@ -10,7 +11,7 @@ use scurry_consensus::shard::{Came, base_from};
 use scurry_engine::{Disk, File, clear_incoming, incoming_name};
 
 impl Trio {
-    /// Snapshots that are under way: from, to.
+    /// Returns the sender and the receiver of each snapshot that is being sent.
     pub(super) fn sendings(&self) -> Vec<(NodeId, NodeId)> {
         let up = self.machines.values().filter(|machine| machine.is_up());
         let of = |machine: &Machine| {
@@ -22,7 +23,7 @@ impl Trio {
         up.filter_map(of).flatten().collect()
     }
 
-    /// One part of a snapshot goes its way; false where it does not come on.
+    /// Sends one part of a snapshot. Returns false if that was not possible.
     pub(super) fn send_part(&mut self, from: NodeId, to: NodeId) -> bool {
         let ways = [(from, to), (to, from)];
         let is_cut = ways.iter().any(|way| self.network.cuts.contains(way));
@@ -33,7 +34,7 @@ impl Trio {
             }
             return false;
         }
-        // What has come is put in its place first.
+        // The receiver first puts an earlier snapshot in its place.
         let target = self.machines[&to].running.as_ref();
         if target.is_some_and(|running| running.group.is_exchanging()) {
             return false;
@@ -60,7 +61,7 @@ impl Trio {
         }
     }
 
-    /// The next part, or the entry at which the log of the node begins now.
+    /// Transfers the next part. Returns the entry at which the receiver's log now begins, once the snapshot is in use.
     fn part(&mut self, from: NodeId, to: NodeId) -> Result<Option<u64>, String> {
         let text = |error: std::io::Error| error.to_string();
         let part_len = 1 + self.random.below(self.plan.part_len);
@@ -80,6 +81,7 @@ impl Trio {
         }
         let is_known =
             running.receiving.as_ref().is_some_and(|r| (r.from, r.number) == (from, number));
+        // The first contact: the receiver accepts a snapshot only from its leader, and creates a file for it.
         if !is_known {
             if running.group.leader() != Some(from) {
                 return Err("it offers a snapshot and does not lead".to_owned());
@@ -96,7 +98,7 @@ impl Trio {
             return Err("the node does not take it".to_owned());
         }
         if receiving.file.is_none() {
-            // All of it has come.
+            // The file is complete, and the receiver's group has not used it yet.
             return Ok(None);
         }
         let have = receiving.have;

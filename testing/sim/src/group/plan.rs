@@ -1,33 +1,33 @@
-//! What a run of three nodes is like: drawn from its theme and its seed.
+//! The settings of a run of three nodes, drawn from its theme and its seed.
 
 use crate::{Crash, Faults};
 use scurry_model::Random;
 
-/// Theme of a run.
+/// The kind of faults that a run concentrates on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GroupTheme {
-    /// Nodes are killed and lose their power, at any operation of their disks.
+    /// Processes are killed and machines lose power, at any operation of their disks.
     Crashes,
-    /// Packets are lost, doubled, late and out of order, and ways are cut, also one way.
+    /// Packets are lost, duplicated, delayed and reordered; connections are cut, in one direction or both.
     Cuts,
-    /// Nodes stand still and go on, with requests that came meanwhile.
+    /// Nodes pause and continue with the requests that arrived in the meantime.
     Pauses,
-    /// Clocks of nodes jump, and leadership goes from node to node.
+    /// Clocks of nodes jump, and leadership is transferred between nodes.
     Clocks,
-    /// Disks are full, slow, and fail.
+    /// Disks are full, stall, and fail.
     Disks,
-    /// Logs are made shorter, nodes get snapshots, are removed and replaced.
+    /// Logs are shortened; nodes receive snapshots, are removed and replaced.
     Members,
-    /// Leaders are deposed with work that nobody else has, and make their memory anew for long.
+    /// Leaders that executed records which no other node has are deposed, and take long to recover their shards.
     Rebuilds,
-    /// A node more is lost when the group says that it can be, whatever has gone wrong before.
+    /// After other faults one more node is lost, if the group reports that it can lose one.
     Losses,
-    /// All of it, but for those losses.
+    /// All of the above except the loss of one more node.
     All,
 }
 
 impl GroupTheme {
-    /// All of them.
+    /// All themes.
     pub const ALL: [GroupTheme; 9] = [
         GroupTheme::Crashes,
         GroupTheme::Cuts,
@@ -40,7 +40,7 @@ impl GroupTheme {
         GroupTheme::All,
     ];
 
-    /// The name of the theme on a command line.
+    /// Returns the name of the theme on a command line.
     pub fn name(self) -> &'static str {
         match self {
             GroupTheme::Crashes => "group-crashes",
@@ -55,18 +55,19 @@ impl GroupTheme {
         }
     }
 
-    /// The theme of this name.
+    /// Returns the theme with this name; None if there is no such theme.
     pub fn named(name: &str) -> Option<GroupTheme> {
         GroupTheme::ALL.into_iter().find(|theme| theme.name() == name)
     }
 }
 
-/// The settings of a run. What happens once in so many steps is 0 when it never does.
+/// The settings of a run. A field that describes an event gives its chance per step, or per packet or request: 1 in
+/// that number, or 0 for never.
 #[derive(Clone, Debug)]
 pub struct GroupPlan {
-    /// Steps in which everything may fail.
+    /// The number of steps with faults.
     pub steps: usize,
-    /// Of the oldest packets one of so many is delivered.
+    /// The next packet is drawn from this many of the oldest ones.
     pub reach: usize,
     /// A packet is lost.
     pub lose: usize,
@@ -74,15 +75,15 @@ pub struct GroupPlan {
     pub double: usize,
     /// A node is cut off, or all cuts end.
     pub cut: usize,
-    /// A node stands still or goes on.
+    /// A node pauses, or a paused one continues.
     pub pause: usize,
-    /// A node ends.
+    /// A node crashes.
     pub crash: usize,
-    /// How a node ends: one of these each time.
+    /// The ways in which a node can crash. One of them is drawn each time.
     pub crashes: &'static [Crash],
     /// A clock jumps.
     pub clock: usize,
-    /// Leadership is handed over.
+    /// The leader is told to transfer its leadership.
     pub transfer: usize,
     /// A node is replaced by an empty one.
     pub replace: usize,
@@ -92,26 +93,26 @@ pub struct GroupPlan {
     pub chain: usize,
     /// Faults of the disks.
     pub faults: Faults,
-    /// A disk stands still, or goes on.
+    /// A disk stalls, or a stalled one continues.
     pub stall: usize,
-    /// In the end a node more is lost when the group says that it can be.
+    /// At the end one more node is lost, if the group reports that it can lose one.
     pub loses: bool,
-    /// Bytes of a segment.
+    /// The length of a segment of the log, bytes.
     pub segment_len: u64,
-    /// Bytes of a chunk of a snapshot.
+    /// The length of a snapshot's chunk, bytes.
     pub chunk_len: usize,
-    /// Bytes of a part of a snapshot on its way.
+    /// The greatest length of a part in which a snapshot is sent, bytes.
     pub part_len: usize,
-    /// Appends to one node that are under way.
+    /// The number of appends to one node that may be in flight.
     pub window: usize,
-    /// Looks at a shard that is to be recovered until it is, one of so many.
+    /// A waiting recovery of a shard proceeds with a chance of 1 in this number; 0 for at once.
     pub rebuild: usize,
-    /// A host takes more in before it does what comes of it, every second time.
+    /// Every second time, on average, a host processes more inputs before it acts on the earlier ones.
     pub is_lazy: bool,
 }
 
 impl GroupPlan {
-    /// The plan of a seed.
+    /// Draws the plan of a run.
     pub fn new(theme: GroupTheme, random: &mut Random) -> GroupPlan {
         use GroupTheme::{All, Clocks, Crashes, Cuts, Disks, Losses, Members, Pauses, Rebuilds};
         let is = |themes: &[GroupTheme]| theme == All || themes.contains(&theme);

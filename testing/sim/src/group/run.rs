@@ -1,4 +1,4 @@
-//! One run of three nodes, driven by a scheduler that the seed draws, and what it came to.
+//! One run of three nodes: a scheduler, driven by the seed, and the result.
 
 use super::counts::GroupCounts;
 use super::machine::Machine;
@@ -8,16 +8,20 @@ use crate::Failure;
 use crate::world::Checked;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// A run that went well.
+/// The result of a run without a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GroupReport {
-    /// Equal for equal runs.
+    /// A hash of the trace: equal for equal runs.
     pub hash: u64,
-    /// Counts of what was done.
+    /// Counts of the run's events.
     pub counts: GroupCounts,
 }
 
-/// Runs a seed.
+/// Runs one seed.
+///
+/// # Errors
+///
+/// The first fault that a check or a panic of the code has shown.
 pub fn run(theme: GroupTheme, seed: u64) -> Result<GroupReport, Failure> {
     let mut trio = Trio::new(theme, seed);
     let done = catch_unwind(AssertUnwindSafe(|| trio.run()));
@@ -91,11 +95,11 @@ impl Trio {
         self.tick(id)
     }
 
-    /// One of the oldest packets comes.
+    /// Delivers one of the oldest packets.
     fn deliver(&mut self) -> Checked {
         let double = self.plan.double > 0 && self.random.one_in(self.plan.double);
         let machines = &self.machines;
-        // What is sent to a node that stands still waits.
+        // Packets to a paused node wait.
         let takes = |to| machines.get(&to).is_some_and(|machine: &Machine| !machine.is_paused);
         let reach = self.plan.reach;
         let packet = self.network.take(&mut self.random, reach, double, takes);
@@ -104,7 +108,7 @@ impl Trio {
         if self.is_lazy() || self.random.one_in(4) { Ok(()) } else { self.act(packet.to) }
     }
 
-    /// Something that a thread beside does: a shard is recovered, or a snapshot goes on.
+    /// Runs a step of a background thread: recovers a shard that waits for it, and sends a part of a snapshot.
     fn background(&mut self) -> Checked {
         if let Some(id) = self.one(|machine| {
             machine.is_up() && machine.running.as_ref().is_some_and(|r| r.rebuild.is_some())
@@ -116,7 +120,7 @@ impl Trio {
         if !sendings.is_empty() {
             let (from, to) = self.random.pick(&sendings);
             self.send_part(from, to);
-            // A disk may have gone off.
+            // Ends the receiver if its disk has stopped.
             self.act(to)?;
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! What runs on a node: the group of its shard, its core, and what its threads would do.
+//! The processes of a node: the group of its shard, its core, and the work of its threads.
 
 use super::asks::Reply;
 use super::counts::GroupCounts;
@@ -24,64 +24,65 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-/// The file with the vote; a server has it beside the directory of the log, as the reach.
+/// The name of the file with the vote. A server has it beside the directory of the log, like the reach.
 pub(super) const BALLOT: &str = "ballot";
 
-/// Something that the host's thread is told, besides what cores say.
+/// An input of the host's thread, except messages of cores.
 pub(super) enum Input {
     Stored(Stored),
-    /// A shard was recovered up to an entry.
+    /// A shard was recovered up to this entry, or the recovery failed.
     Rebuilt {
         index: Index,
         outcome: Result<Remade, String>,
     },
-    /// A snapshot has come, and is on the device.
+    /// A received snapshot is complete and on the device.
     Came(Box<Came>),
-    /// A snapshot that was sent has come to its end there.
+    /// The sending of a snapshot has ended. The index is the entry at which the receiver's log now begins.
     Sent {
         to: NodeId,
         outcome: Result<Index, String>,
     },
 }
 
-/// The processes of a node.
+/// The processes of a node while it runs.
 pub(super) struct Running {
     pub(super) group: ShardGroup,
     pub(super) device: LogDevice<SimDisk>,
     tasks: Receiver<Task>,
     next_task: Option<Task>,
-    /// The device has failed, and does nothing any more.
+    /// The device has failed, and executes no more tasks.
     has_ended: bool,
     reader: LogFollower<SimDisk>,
-    /// Orders of the host on their way to the core.
+    /// Orders from the host that the core has not received yet.
     orders: Receiver<ToCore>,
     to_core: Sender<ToCore>,
-    /// The terms of the leaderships that the core was told of and does not know yet.
+    /// The terms of leaderships of which the core was told, but which it has not taken up yet.
     terms: VecDeque<u64>,
     pub(super) from_core: Receiver<FromCore>,
     pub(super) inputs: VecDeque<Input>,
     pub(super) core: Grouped,
     pub(super) shard: Shard,
-    /// True where its shard has nothing yet, and while the host has not said whether all that was executed is committed.
+    /// True while the shard is empty, or while it may show executed records that are not committed.
     pub(super) is_in_doubt: bool,
-    /// The time that the core has shown last.
+    /// The last time that the core has shown, milliseconds.
     pub(super) latest: i64,
-    /// The leadership of the core, and the models beside its shard.
+    /// The leadership of the core and the models of its shard; None while it does not lead.
     pub(super) lead: Option<(Lead, World)>,
     pub(super) held: VecDeque<(u64, Reply)>,
     pub(super) job: Option<Job>,
-    /// A shard is to be recovered up to an entry and its last sequence.
+    /// The position up to which the shard is to be recovered; None if no recovery waits.
     pub(super) rebuild: Option<LogPosition>,
     pub(super) sending: BTreeMap<NodeId, Sending>,
     pub(super) receiving: Option<Receiving>,
-    /// The snapshot that was received and put in place last.
+    /// The sender and the number of the last received snapshot that is in use.
     pub(super) received: Option<(NodeId, u64)>,
+    /// The number of the last snapshot that this node offered. Each start of the node uses new ones.
     number: u64,
-    /// Entries that it has called committed.
+    /// The index up to which its committed entries were compared with the truth.
     sure: u64,
 }
 
-/// All that a node is started with.
+/// The parameters of a start.
 pub(super) struct Terms<'a> {
     pub(super) log: LogId,
     pub(super) config: Config,
@@ -92,7 +93,7 @@ pub(super) struct Terms<'a> {
 }
 
 impl Running {
-    /// Starts a node with what is on its disk, as a server does.
+    /// Starts a node with the files on its disk, as a server does.
     pub(super) fn start(disk: &SimDisk, starts: u64, terms: Terms<'_>) -> Result<Running, String> {
         let Terms { log, config, founder, settings, segment_len, truth } = terms;
         let mut disk = disk.clone();
@@ -117,6 +118,7 @@ impl Running {
         let LogPosition { index: committed, sequence } = files.committed();
         let (committed, sequence) = (committed.get(), sequence.get());
         let is_in_doubt = files.shows().is_some();
+        // If the snapshots can be used only after further entries are committed, the shard stays empty until then.
         let (shard, since) = match files.shows() {
             None => {
                 let recovered = recover_to(&mut disk, log, config, sequence);
@@ -169,7 +171,7 @@ impl Running {
         Ok(running)
     }
 
-    /// Compares what the replica calls committed with what was.
+    /// Compares the entries that the replica considers committed with the truth.
     fn tell(&mut self, truth: &mut Truth) -> Checked {
         let replica = &self.group.replica;
         let committed = replica.committed().min(replica.last()).0;
@@ -178,23 +180,23 @@ impl Running {
         Ok(())
     }
 
-    /// A message of another node comes, with frames.
+    /// Receives a message of another node, with its frames.
     pub(super) fn receive(&mut self, bytes: &[u8], trace: &Trace) -> Checked {
         let (message, bodies) = unpack(bytes).ok_or("a packet that nobody has sent")?;
         let message = Message::decode(&message).map_err(|error| error.to_string())?;
         match self.group.receive(message, bodies) {
-            // Of one that has lost what it had stored its group says so itself.
+            // A group that misses entries which it had stored reports that itself.
             Err(why) if self.group.broken.is_some() => {
                 trace.add(format!("not taken: {why}"));
                 Ok(())
             }
-            // Nobody sends a frame that is not the one of its entry: nothing here changes bytes.
+            // No other error is legitimate: the network of the simulator does not change bytes.
             Err(why) => Err(format!("{} refuses a message: {why}", self.group.replica.id())),
             Ok(()) => Ok(()),
         }
     }
 
-    /// The host does what has come of its inputs.
+    /// Carries out the effects of the host's inputs, and passes its orders to the core.
     pub(super) fn act(
         &mut self,
         network: &mut Network,
@@ -235,18 +237,18 @@ impl Running {
         self.tell(truth)
     }
 
-    /// The core has been told something: the term, when it has come to lead, was told it.
+    /// Returns the term of the leadership that the core takes up now.
     pub(super) fn next_term(&mut self) -> Option<u64> {
         self.terms.pop_front()
     }
 
-    /// True for the snapshot that is received now, as far as it is known.
+    /// Reports whether this is the snapshot that the node is receiving now.
     pub(super) fn receives(&self, came: &Came) -> bool {
         let receiving = self.receiving.as_ref();
         receiving.is_some_and(|r| (r.from, r.number) == (came.from, came.number))
     }
 
-    /// True when the device has something to do.
+    /// Reports whether the device has a task.
     pub(super) fn has_task(&mut self) -> bool {
         if self.next_task.is_none() && !self.has_ended {
             self.next_task = self.tasks.try_recv().ok();
@@ -254,7 +256,7 @@ impl Running {
         self.next_task.is_some()
     }
 
-    /// The device does what waits: of orders that wait together so many.
+    /// Executes the device's next task, together with up to `orders` more orders that wait.
     pub(super) fn work(&mut self, orders: usize) {
         if !self.has_task() {
             return;
@@ -278,7 +280,7 @@ impl Running {
     }
 }
 
-/// The ways of a group beyond itself.
+/// The group's access to the network, the files and the threads of its node.
 struct Ways<'a> {
     id: NodeId,
     network: &'a mut Network,
@@ -336,7 +338,7 @@ impl Outlet for Ways<'_> {
     }
 }
 
-/// A message and frames, each behind its length.
+/// Encodes a message and its frames, each after its length.
 fn pack(message: &[u8], bodies: &[Body]) -> Vec<u8> {
     let mut bytes = Vec::new();
     let parts = [message].into_iter().chain(bodies.iter().map(|body| &body[..]));

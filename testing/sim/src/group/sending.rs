@@ -1,10 +1,10 @@
-//! Snapshots on their way: what the leader has sent, and what the other node has received.
+//! The state of snapshots in transfer, at the sender and at the receiver.
 
 use crate::SimFile;
 use scurry_consensus::replica::NodeId;
 use scurry_consensus::shard::Offer;
 
-/// A snapshot that is being sent.
+/// A snapshot that is being sent. The file is None until it is opened.
 pub(super) struct Sending {
     pub(super) number: u64,
     pub(super) offer: Offer,
@@ -17,7 +17,7 @@ impl Sending {
     }
 }
 
-/// A snapshot that is being received.
+/// A snapshot that is being received, with the number of bytes written. The file is None once it is complete.
 pub(super) struct Receiving {
     pub(super) from: NodeId,
     pub(super) number: u64,
@@ -27,7 +27,7 @@ pub(super) struct Receiving {
 }
 
 impl Receiving {
-    /// The node does not take it.
+    /// Returns the state after the node has refused the snapshot.
     pub(super) fn refused(self) -> Receiving {
         Receiving { is_refused: true, ..self }
     }

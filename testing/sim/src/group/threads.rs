@@ -1,4 +1,4 @@
-//! What the threads of a node do beside its core: the host, the log's device, and the one that recovers a shard.
+//! The work of a node's threads other than its core: the host, the log's device, and the thread that recovers a shard.
 
 use super::running::Input;
 use super::trio::Trio;
@@ -8,7 +8,7 @@ use scurry_consensus::shard::recover_to;
 use scurry_engine::{Config, HashKey};
 
 impl Trio {
-    /// Time of a node's host goes on, and it looks around.
+    /// Advances the time of a node and ticks its host, which may then change the members.
     pub(super) fn tick(&mut self, id: NodeId) -> Checked {
         let clock = self.random.pick(&[1, 5, 30]);
         if let Some(machine) = self.machines.get_mut(&id) {
@@ -24,7 +24,7 @@ impl Trio {
     pub(super) fn receive(&mut self, from: NodeId, to: NodeId, bytes: &[u8]) -> Checked {
         let Some(machine) = self.machines.get_mut(&to) else { return Ok(()) };
         let Some(running) = machine.running.as_mut() else {
-            // The connection is not there, and the sender knows it.
+            // There is no connection to a node that is down, and the sender notices that.
             let source = self.machines.get_mut(&from).and_then(|source| source.running.as_mut());
             if let Some(source) = source {
                 source.group.replica.unreachable(to);
@@ -34,7 +34,7 @@ impl Trio {
         running.receive(bytes, &self.trace)
     }
 
-    /// The device of a node does what waits for it.
+    /// Executes a task of a node's device.
     pub(super) fn work(&mut self, id: NodeId) -> Checked {
         let orders = self.random.pick(&[0, 1, 30]);
         if self.plan.crash > 0
@@ -52,7 +52,7 @@ impl Trio {
         })
     }
 
-    /// The host of a node takes what cores and threads have said, and does what comes of it.
+    /// Passes messages of the core and of the threads to a node's host, and carries out the effects.
     pub(super) fn hear(&mut self, id: NodeId) -> Checked {
         let most = self.random.pick(&[1, 3, 100]);
         self.with(id, |trio, machine| {
@@ -71,7 +71,7 @@ impl Trio {
                     Some(Input::Came(came)) if running.receives(&came) => {
                         running.group.take_snapshot(*came);
                     }
-                    // Another one is received by now, in the place of its file.
+                    // Another snapshot is being received by now, and its file has replaced this one's.
                     Some(Input::Came(_)) => {}
                     Some(Input::Sent { to, outcome: Ok(index) }) => {
                         running.group.caught_up(to, index);
@@ -90,7 +90,7 @@ impl Trio {
         })
     }
 
-    /// A shard is recovered up to what is committed.
+    /// Recovers a shard up to the position that the host has requested.
     pub(super) fn rebuild(&mut self, id: NodeId) -> Checked {
         if self.rebuilds_wait {
             return Ok(());

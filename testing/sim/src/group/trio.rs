@@ -1,4 +1,4 @@
-//! The nodes, the network between them, their clients, and what they must show.
+//! The whole simulated group: nodes, network, clients, and the state that they must show.
 
 use super::asks::Client;
 use super::counts::GroupCounts;
@@ -13,9 +13,9 @@ use scurry_model::{Generator, Random};
 use scurry_replicas::Network;
 use std::collections::BTreeMap;
 
-/// Nodes of the group.
+/// The number of nodes of the group.
 pub(super) const NODES: usize = 3;
-/// Clients, each of which waits for one answer at a time.
+/// The number of clients. Each waits for one answer at a time.
 const CLIENTS: usize = 4;
 pub(super) struct Trio {
     pub(super) plan: GroupPlan,
@@ -28,11 +28,11 @@ pub(super) struct Trio {
     pub(super) machines: BTreeMap<NodeId, Machine>,
     pub(super) clients: Vec<Client>,
     pub(super) generators: [Generator; 3],
-    /// Nodes so far.
+    /// The number of nodes that were ever added.
     pub(super) nodes: u64,
-    /// Nothing fails: not yet, or not any more.
+    /// True while no faults are injected: before the first and after the last step.
     pub(super) is_calm: bool,
-    /// Shards that are to be recovered wait.
+    /// True while recoveries of shards are postponed.
     pub(super) rebuilds_wait: bool,
     pub(super) counts: GroupCounts,
 }
@@ -82,13 +82,13 @@ impl Trio {
         machines.map(|machine| machine.id).collect()
     }
 
-    /// One of the nodes for which this holds.
+    /// Returns a random node for which `holds` is true.
     pub(super) fn one(&mut self, holds: impl Fn(&Machine) -> bool) -> Option<NodeId> {
         let ids = self.ids(holds);
         (!ids.is_empty()).then(|| self.random.pick(&ids))
     }
 
-    /// The node that leads in the greatest term, among those that take part.
+    /// Returns the node that leads in the greatest term, among the nodes that run and are not paused.
     pub(super) fn leader(&self) -> Option<NodeId> {
         let up = self.machines.values().filter(|machine| machine.is_up());
         let term = |machine: &Machine| {
@@ -98,7 +98,7 @@ impl Trio {
         up.filter_map(term).max().map(|(_, id)| id)
     }
 
-    /// Has a node do something. A node whose disk has gone off meanwhile, or that cannot go on, ends.
+    /// Runs `what` on a node. Ends the node if its disk has stopped in the meantime, or if its group is broken.
     pub(super) fn with<R: Default>(
         &mut self,
         id: NodeId,
@@ -107,7 +107,7 @@ impl Trio {
         let Some(mut machine) = self.machines.remove(&id) else { return Ok(R::default()) };
         let done = what(self, &mut machine);
         let done = match (machine.disk.is_off(), done) {
-            // Nothing that it has found out counts.
+            // The machine is off: its last result is void.
             (true, _) => {
                 machine.end();
                 Ok(R::default())
@@ -116,6 +116,7 @@ impl Trio {
         };
         let broken = machine.running.as_ref().and_then(|running| running.group.broken.clone());
         let done = match broken {
+            // A group may break only because of an error of its disk.
             Some(why) if machine.disk.errors() == 0 => Err(format!("{id} stops: {why}")),
             Some(why) => {
                 self.trace.add(format!("{id} stops: {why}"));
@@ -136,7 +137,7 @@ impl Trio {
         })
     }
 
-    /// True where a host takes more in before it does what comes of it.
+    /// Draws whether a host processes more inputs before it acts on the earlier ones.
     pub(super) fn is_lazy(&mut self) -> bool {
         self.plan.is_lazy && !self.is_calm && self.random.one_in(2)
     }

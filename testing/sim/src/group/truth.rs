@@ -1,32 +1,32 @@
-//! What is committed, told by somebody who sees all nodes: the entries, and what the models show behind each.
+//! The committed entries, as an observer of all nodes knows them, and the state of the models after each.
 
 use crate::world::{Checked, World};
 use scurry_consensus::replica::{Entry, Index, Kind, Replica};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// The time in which a node executes commands.
+/// A leadership: the time in which a node executes commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Lead {
-    /// The term in which it leads.
+    /// The term of the leadership.
     pub(super) term: u64,
-    /// The sequence that was committed when it began.
+    /// The sequence up to which everything was committed when the leadership began.
     pub(super) from: u64,
 }
 
-/// An entry that is committed.
+/// A committed entry.
 struct Sure {
     entry: Entry,
-    /// The last sequence of it.
+    /// The last sequence of the entry.
     last: u64,
 }
 
-/// Everything that is committed, and what may come to be.
+/// Everything that is committed, and everything that may yet be.
 pub(super) struct Truth {
     entries: Vec<Sure>,
-    /// The models behind each sequence that commands have left.
+    /// The models after each committed sequence at which a command ended.
     worlds: BTreeMap<u64, Rc<World>>,
-    /// The same of what was executed in a term, and is not known to be committed.
+    /// The models after each executed sequence that is not known to be committed, by term and sequence.
     made: BTreeMap<(u64, u64), Rc<World>>,
 }
 
@@ -36,39 +36,39 @@ impl Truth {
         Truth { entries: Vec::new(), worlds, made: BTreeMap::new() }
     }
 
-    /// Entries that are committed.
+    /// Returns the number of committed entries.
     pub(super) fn len(&self) -> u64 {
         self.entries.len() as u64
     }
 
-    /// The last sequence that is committed.
+    /// Returns the last committed sequence.
     pub(super) fn sequence(&self) -> u64 {
         self.entries.last().map_or(0, |sure| sure.last)
     }
 
-    /// True when a command was committed behind the last change of members: a majority has noted the end of that
-    /// change as committed with it. Before, a node that starts again may count by the members of before, and one of
-    /// those that is lost for good is missed.
+    /// Reports whether a command was committed after the last change of members. A majority then has noted that the
+    /// change is committed. Before that, a node that restarts may count votes by the old members, and need the vote of
+    /// an old member that is lost for good.
     pub(super) fn has_settled(&self) -> bool {
         self.entries.last().is_some_and(|sure| matches!(sure.entry.kind, Kind::Frame(_)))
     }
 
-    /// The models behind a sequence that is committed.
+    /// Returns the models after a committed sequence; None if no command ended at it.
     pub(super) fn world(&self, sequence: u64) -> Option<Rc<World>> {
         self.worlds.get(&sequence).cloned()
     }
 
-    /// The models as they are.
+    /// Returns the models after the last committed sequence.
     pub(super) fn newest(&self) -> Rc<World> {
         self.worlds.last_key_value().map(|(_, world)| world.clone()).expect("the first one")
     }
 
-    /// A leader has executed something up to a sequence, and this is what it has left.
+    /// Records the models after commands that a leader has executed up to this sequence.
     pub(super) fn makes(&mut self, lead: Lead, sequence: u64, world: &World) {
         self.made.insert((lead.term, sequence), Rc::new(world.clone()));
     }
 
-    /// True when what a leader has shown at a sequence is committed.
+    /// Reports whether the state that a leader showed at a sequence is committed.
     pub(super) fn is_sure(&self, lead: Lead, sequence: u64) -> bool {
         if sequence > self.sequence() {
             return false;
@@ -78,7 +78,8 @@ impl Truth {
             || self.entries.get(at).is_some_and(|sure| sure.entry.term.0 == lead.term)
     }
 
-    /// A node calls entries up to here committed. Nobody has called others so.
+    /// Records that a node considers the entries after `from` up to `to` committed. Fails if another node has committed
+    /// a different entry at the same index, or if this node skips entries.
     pub(super) fn commits(&mut self, replica: &Replica, from: u64, to: u64) -> Checked {
         let from = from.max(replica.base().index.0);
         for index in from + 1..=to {
@@ -114,6 +115,7 @@ impl Truth {
             }
         };
         let term = entry.term.0;
+        // The leader of the term must have executed all of the frame.
         if matches!(entry.kind, Kind::Frame(_)) {
             let made = self.made.extract_if((term, before + 1)..=(term, last), |_, _| true);
             let made: Vec<_> = made.map(|((_, sequence), world)| (sequence, world)).collect();

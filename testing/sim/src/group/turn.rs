@@ -1,5 +1,5 @@
-//! A turn of a node's core, in the order of a server's: what has happened is learned, replies leave, requests are
-//! executed, timers run, and what was executed goes to the host.
+//! A turn of a node's core, in the same order as in a server: it processes the host's orders, sends replies, executes
+//! requests, runs timers, and passes the executed records to the host.
 
 use super::asks::{Ask, Fate, Reply, Request};
 use super::machine::Machine;
@@ -15,11 +15,11 @@ use scurry_engine::{Disk, snapshot_name};
 use scurry_ledger::Time;
 use scurry_model::{Came, ChainResult};
 
-/// Requests of a turn, at most.
+/// The most requests of a turn.
 const REQUESTS_MAX: usize = 4;
 
 impl Running {
-    /// The time that the core shows: never less than before.
+    /// Returns the time that the core shows. It never goes back.
     fn now(&mut self, clock: i64) -> Time {
         self.latest = self.latest.max(clock);
         Time(self.latest)
@@ -38,7 +38,8 @@ impl Trio {
         })
     }
 
-    /// The turn of what was executed ends, the core does what the host says, and what need not wait leaves.
+    /// Ends a turn: passes the executed records to the host, carries out the host's orders, and sends the replies that
+    /// need not wait any more.
     fn commit(&mut self, machine: &mut Machine) -> Checked {
         let Some(running) = machine.running.as_mut() else { return Ok(()) };
         let now = running.now(machine.clock);
@@ -51,6 +52,7 @@ impl Trio {
         if let Some(floor) = running.core.take_floor() {
             running.latest = running.latest.max(floor.0);
         }
+        // The core became leader in this call, and may already have begun to resign.
         if !led && (running.core.leads() || running.core.resigns()) {
             let term = running.next_term().ok_or("a core leads that was not told to")?;
             let from = running.shard.sequence();
@@ -88,7 +90,7 @@ impl Trio {
         Ok(())
     }
 
-    /// A shard that follows shows what is committed, and nothing else.
+    /// Checks, now and then, that a following shard shows exactly the committed state.
     fn look_at_follower(&mut self, machine: &mut Machine) -> Checked {
         let Some(running) = machine.running.as_mut() else { return Ok(()) };
         if running.core.leads() || running.is_in_doubt || !self.random.one_in(12) {
@@ -96,7 +98,7 @@ impl Trio {
         }
         let sequence = running.shard.sequence();
         if sequence == 0 {
-            // It waits for a snapshot, or for the first entry.
+            // The shard waits for a snapshot, or for the first entry.
             return Ok(());
         }
         let world = self
@@ -121,7 +123,7 @@ impl Trio {
                 self.ends(&request, Fate::Refused);
             }
             if self.random.one_in(4) {
-                // Much waits for the log: it is given what there is.
+                // As a server does when many records wait for the log: pass them on within the turn.
                 self.commit(machine)?;
             }
         }
@@ -155,7 +157,7 @@ impl Trio {
             },
             Ask::Key => {
                 beside.key_command()?;
-                // What had expired there is removed by one of its own.
+                // A second record may remove an expired entry of the key first.
                 0..=2
             }
             Ask::Read => {
@@ -177,7 +179,7 @@ impl Trio {
             world.at = now.0;
             self.truth.makes(lead, shows, world);
             self.counts.executed += 1;
-            // As a host does with a frame that has become long.
+            // A host seals a frame that has become long.
             if self.random.one_in(4)
                 && let Some(journal) = running.shard.journal()
             {
@@ -221,7 +223,7 @@ impl Trio {
                 if !running.core.shows_the_log() {
                     return;
                 }
-                // Nobody asks for one of what a snapshot shows already: the nodes come to rest.
+                // No second snapshot of the same state, so that the nodes come to rest at the end of a run.
                 let name = snapshot_name(running.shard.sequence());
                 if self.is_calm && machine.disk.list().is_ok_and(|names| names.contains(&name)) {
                     return;
