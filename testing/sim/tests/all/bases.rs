@@ -1,6 +1,6 @@
-//! The base of the log of a node of a group: entries are forgotten up to it, and another log that begins behind
-//! a snapshot takes the place of this one, on a machine that ends at any operation. What a start finds is all of
-//! the one or all of the other, with what was on the device behind it.
+//! Tests of the base of a log of a group's node: entries up to it are forgotten, and another log that begins after a
+//! snapshot replaces this one, on a machine that may stop at any operation. A start must find all of the old log or
+//! all of the new one, with the entries after its base that were on the device.
 
 use scurry_codec::{FrameWriter, LogEntry, LogFormat, Seal, content_of, put_entry};
 use scurry_engine::{
@@ -13,7 +13,7 @@ use scurry_sim::{Crash, Faults, SimDisk};
 
 const LOG: LogId = LogId { id: 7, core: 0 };
 const NOW: Time = Time(1_700_000_000_000);
-/// Some entries fill a segment.
+/// The length of a segment, bytes. It is full after a few entries.
 const SEGMENT_LEN: u64 = 900;
 const SEEDS: u64 = 2_000;
 const STEPS: usize = 50;
@@ -22,20 +22,20 @@ fn seal() -> Seal {
     Seal::new(checksum, LOG.id).in_format(LogFormat::Replicated)
 }
 
-/// An entry, and the base that the log has behind it.
+/// An entry, and the base of a log that begins after it.
 type Entry = (LogEntry, LogBase);
 
 struct Node {
     disk: SimDisk,
     writer: LogWriter<SimDisk>,
     base: LogBase,
-    /// Behind the base.
+    /// The entries after the base.
     entries: Vec<Entry>,
     synced: usize,
     term: u64,
-    /// The base that was being written when the machine ended, and whether it comes with a log of its own.
+    /// The base that was being written when the machine stopped, and whether it belongs to an exchange of the log.
     other: Option<(LogBase, bool)>,
-    /// Exchanges that came to their end, and that a start has ended.
+    /// The number of exchanges that were completed at once, and the number that a start completed.
     exchanges: [usize; 2],
 }
 
@@ -87,7 +87,7 @@ impl Node {
         }
     }
 
-    /// Entries up to one that is on the device are not needed any more.
+    /// Forgets all entries up to a random synced one.
     fn forget(&mut self, random: &mut Random) {
         let Some(last) = self.synced.checked_sub(1) else { return };
         let last = random.below(last + 1);
@@ -108,14 +108,14 @@ impl Node {
         self.base = base;
     }
 
-    /// A snapshot has come from another node, whose log goes on behind it.
+    /// Exchanges the log for another, which begins after a snapshot of another node.
     fn exchange(&mut self, random: &mut Random) {
         let ahead = 1 + random.below(30) as u64;
         let end = self.end();
         let base = LogBase {
             index: end.index + ahead,
             term: self.term + 1,
-            // Entries that nobody has committed may have sequences that come again.
+            // Uncommitted entries may have sequences that other entries use again.
             sequence: self.base.sequence + ahead,
             at: NOW.0,
             chain: random.below(1 << 30) as u32,
@@ -149,7 +149,7 @@ impl Node {
         self.has_snapshot();
     }
 
-    /// The snapshot that the log begins with is there, and nothing of what was there before.
+    /// Checks that the snapshot with which the log begins is there, and no file of the former log.
     fn has_snapshot(&self) {
         let contents = self.disk.contents();
         let snapshots: Vec<_> =
@@ -170,6 +170,7 @@ impl Node {
             voters: vec![1],
             ..LogBase::default()
         });
+        // The device has the old base, or the base that was being written.
         match self.other.take() {
             Some((other, true)) if base == other => {
                 self.begun(other);
@@ -246,7 +247,8 @@ fn a_log_begins_at_one_base_or_at_the_other() {
     assert!(ended > 1_000 && begun > 100, "{ended} exchanges, {begun} ended by a start");
 }
 
-/// A base that goes with nothing there, while more than it was promised: nothing is removed.
+/// A base that does not fit the entries on the device is refused without removing a file, if more was promised than
+/// the base.
 #[test]
 fn a_base_that_is_put_back_removes_nothing_that_was_promised() {
     let mut node = Node::new(0);

@@ -1,9 +1,9 @@
-//! The seeds of the gate: for each theme so many, each run twice with the same end. Below each
-//! the demand that the runs came to what they are about.
+//! The seeds of CI: a number of seeds for each theme, each run twice to check that both runs end in the same way. Each
+//! test also checks that its runs had enough of the theme's events.
 
 use scurry_sim::{Counts, Theme, run};
 
-/// Runs seeds of a theme; what they came to.
+/// Runs the seeds of a theme. Returns the sum of the counts.
 fn explore(theme: Theme, seeds: u64) -> Counts {
     let mut counts = Counts::default();
     for seed in 0..seeds {
@@ -83,8 +83,8 @@ fn all_of_a_chain_survives_or_nothing() {
     assert!(counts.chains > 500 && counts.lost > 100, "{counts:?}");
 }
 
-/// The rename of a file whose own link was lost with the power moved an older file of that name, which was
-/// the simulator's fault.
+/// A power failure lost the link of a file. Its rename then moved an older file of the same name. This was a fault of
+/// the simulator.
 #[test]
 fn room_1314_a_rename_moves_the_file_that_it_was_called_on() {
     if let Err(failure) = run(Theme::Room, 1314) {

@@ -1,9 +1,10 @@
-//! The seeds of the gate for three nodes in one simulation: for each theme so many, some of them twice with the same
-//! end. Below each the demand that the runs came to what they are about. What seeds have found has a name at the end.
+//! The seeds of CI for three nodes in one simulation: a number of seeds for each theme, some of them run twice to check
+//! that both runs end in the same way. Each test also checks that its runs had enough of the theme's events. The named
+//! tests at the end are seeds that have found faults.
 
 use scurry_sim::group::{GroupCounts, GroupReport, GroupTheme, run};
 
-/// Seeds of each theme.
+/// The number of seeds of each theme.
 const SEEDS: u64 = 300;
 
 fn must_run(theme: GroupTheme, seed: u64) -> GroupReport {
@@ -17,7 +18,7 @@ fn must_run(theme: GroupTheme, seed: u64) -> GroupReport {
     })
 }
 
-/// Runs the seeds of a theme, in which clients are answered; what they came to.
+/// Runs the seeds of a theme in which clients must get answers. Returns the sum of the counts.
 fn explore(theme: GroupTheme) -> GroupCounts {
     let counts = explore_silence(theme);
     assert!(counts.answers > 6 * SEEDS && counts.reads > 10 * SEEDS, "{counts:?}");
@@ -25,7 +26,7 @@ fn explore(theme: GroupTheme) -> GroupCounts {
     counts
 }
 
-/// The same where much is wrong for long.
+/// Runs the seeds of a theme in which faults may last so long that clients get few answers.
 fn explore_silence(theme: GroupTheme) -> GroupCounts {
     let mut counts = GroupCounts::default();
     for seed in 0..SEEDS {
@@ -96,51 +97,51 @@ fn all_of_it_together_loses_nothing() {
     assert!(counts.replaced > 50 && counts.joined > 10 && counts.awakened > 50, "{counts:?}");
 }
 
-/// The snapshot of a node may show more than the marks of its log say to be committed. The replica was told the
-/// marks, and the host waited for ever for its commit to come to where the shard was.
+/// A node's snapshot may show more than the marks of its log say is committed. The replica was started with the marks,
+/// so the host waited forever for the replica's commit index to reach the shard's.
 #[test]
 fn crashes_5_a_node_starts_whose_snapshot_shows_more_than_its_log() {
     must_run(GroupTheme::Crashes, 5);
 }
 
-/// A leader whose device is slow commits a change of members by the others. The engine ends the change when this
-/// device has its beginning, and by then the core was executing again: two entries had one sequence, and the leader
-/// stopped.
+/// A leader with a slow device commits a change of members through the other nodes. The engine ends the change only
+/// when this device has stored its beginning. By then the core was executing again, so two entries had the same
+/// sequence, and the leader stopped.
 #[test]
 fn members_52_a_leader_waits_for_its_device_to_end_a_change_of_members() {
     must_run(GroupTheme::Members, 52);
 }
 
-/// A deposed leader was recovered from its device while entries that were cut off lay there still, since these had
-/// been stored as far as the new ones were committed: it followed with what nobody had committed.
+/// A deposed leader was recovered from its device while entries that were to be cut off were still there, since they
+/// had been stored up to the index at which the new ones were committed. It then followed with uncommitted records.
 #[test]
 fn pauses_632_a_deposed_leader_is_not_recovered_from_entries_that_are_to_be_cut_off() {
     must_run(GroupTheme::Pauses, 632);
 }
 
-/// A deposed leader began a snapshot before it was recovered, of a memory that showed what nobody had committed; when
-/// as much was committed by others the snapshot counted, and the node was recovered from it.
+/// A deposed leader, before it was recovered, began a snapshot of memory that showed uncommitted records. When the
+/// other nodes had committed as many records, the snapshot was used, and the node was recovered from it.
 #[test]
 fn all_3231_no_snapshot_is_made_of_what_may_not_be_committed() {
     must_run(GroupTheme::All, 3_231);
 }
 
-/// Keys that had expired were let go without a record. A leader whose clock was ahead did so, was deposed, and stopped when
-/// it was told of a change to that key by a leader for which it was still there.
+/// Expired keys were removed without a record. A leader with a clock that was ahead removed one and was deposed. It
+/// stopped when it received a change to this key from a leader that still had it.
 #[test]
 fn clocks_2029_what_expires_is_let_go_by_all_nodes_at_one_place_of_the_log() {
     must_run(GroupTheme::Clocks, 2_029);
 }
 
-/// A second offer came while the log was exchanged for one that begins with the first offer's snapshot, and took the
-/// file of that away.
+/// A second offer arrived during an exchange: the new log was to begin with the first offer's snapshot. The second offer
+/// removed that snapshot's file.
 #[test]
 fn all_3479_an_offer_during_an_exchange_takes_no_file_away() {
     must_run(GroupTheme::All, 3_479);
 }
 
-/// Two snapshots that were begun at one sequence have one name: the offer told what the older shows, and the newer
-/// was sent, which showed more than the node that took it waited for.
+/// Two snapshots that were begun at the same sequence have the same name. The offer described the older one, but the
+/// newer one was sent, which showed more than the receiver waited for.
 #[test]
 fn members_748_an_offer_tells_what_the_file_shows_that_is_sent() {
     must_run(GroupTheme::Members, 748);

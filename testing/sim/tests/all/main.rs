@@ -1,4 +1,4 @@
-//! The tests of `scurry-sim` as one program: each room is linked once.
+//! The tests of `scurry-sim` in one program, so that each crate is linked once.
 
 mod bases;
 mod entries;

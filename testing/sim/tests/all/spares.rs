@@ -1,4 +1,4 @@
-//! Segments that are made of old ones, and what a power failure leaves of them.
+//! Tests of segments that are made from old ones, and of their state after a power failure.
 
 use scurry_engine::{
     Commits, Config, Cut, Disk, Durability, Expiry, File, LogError, LogId, LogReader, LogWriter,
@@ -10,10 +10,10 @@ use scurry_sim::{Crash, Faults, SimDisk};
 const LOG: LogId = LogId { id: 7, core: 0 };
 const NOW: Time = Time(1_700_000_000_000);
 const SEGMENT_LEN: u64 = 600;
-/// Frames of a value of 40 bytes that a segment holds.
+/// The number of frames, each with a value of 40 bytes, in a full segment.
 const FRAMES: usize = 7;
 
-/// A shard and its log; its records are kept elsewhere, so that segments are not needed.
+/// A shard and its log. The tests treat old segments as if a snapshot had their records, so segments can be dropped.
 struct Host {
     disk: SimDisk,
     shard: Shard,
@@ -34,17 +34,17 @@ impl Host {
         Host { disk, shard, commits: Commits::new(durability, next - 1), writer }
     }
 
-    /// One record in one frame.
+    /// Writes one record in one frame.
     fn set(&mut self, value: &[u8]) {
         let key = self.shard.key(b"a");
         self.shard.set(NOW, key, value, Expiry::Never).expect("room");
         let mut batch = self.commits.batch(&mut self.shard, NOW).expect("something to write");
         let outcome = batch.run(&mut self.writer);
-        // When the machine has stopped nobody hears of it.
+        // If the machine has stopped, the outcome does not matter.
         let _ = self.commits.done(batch, outcome);
     }
 
-    /// Fills segments, so that one more record begins another.
+    /// Fills a number of segments, so that the next record begins another one.
     fn fill_segments(&mut self, count: usize) {
         for _ in 0..FRAMES * count {
             self.set(&[b'x'; 40]);
@@ -60,7 +60,8 @@ impl Host {
     }
 }
 
-/// The sequence and the cut that a start reads of the log, as if a snapshot showed what the segments held that are gone.
+/// Reads the log as a start does, as if a snapshot had the records of dropped segments. Returns the sequence after the
+/// last record, and the cut.
 fn start(disk: &SimDisk) -> Result<(u64, Option<Cut>), LogError> {
     let mut disk = disk.clone();
     let names = disk.list().map_err(LogError::Directory)?;
@@ -72,7 +73,8 @@ fn start(disk: &SimDisk) -> Result<(u64, Option<Cut>), LogError> {
     Ok((next, cut))
 }
 
-/// Three segments are full, the first two become spares, and the third spare is the fourth segment.
+/// Returns a host with three full segments, the first two of which have become spares. The next segment is made from a
+/// spare.
 fn reused(durability: Durability, seed: u64) -> Host {
     let mut host = Host::new(durability, seed);
     host.fill_segments(3);
@@ -92,7 +94,7 @@ fn an_old_segment_becomes_the_next_one() {
     let last = host.shard.sequence();
     let (next, cut) = start(&host.disk).expect("a sound disk");
     let cut = cut.expect("the end");
-    // The old frames behind the end are none of this segment's.
+    // The old frames after the end do not belong to this segment.
     assert_eq!((next, cut.bytes), (last + 1, 0));
     assert_eq!(host.names().len(), 2, "spares are removed by a start: {:?}", host.names());
 }
@@ -102,7 +104,7 @@ fn a_spare_that_has_no_header_of_its_own_yet_ends_the_log() {
     for seed in 0..200 {
         let mut host = reused(Durability::Fsync, seed);
         let last = host.shard.sequence();
-        // The list of names, the file, its length, its new names: then the machine stops.
+        // A spare becomes a segment in five operations: list, open, length, two renames. The machine stops after them.
         host.disk.stop_after(5 + seed % 3);
         host.set(b"never acknowledged");
         host.disk.restart(if seed % 2 == 0 { Crash::Process } else { Crash::Power });
@@ -120,7 +122,7 @@ fn a_spare_that_has_no_header_of_its_own_yet_ends_the_log() {
 fn a_name_that_a_power_failure_brings_back_has_its_own_bytes() {
     for seed in 0..200 {
         let mut host = reused(Durability::Fsync, seed);
-        // Its bytes are on the device, its name is not.
+        // The machine may stop when the new bytes are on the device and the new name is not.
         host.disk.stop_after(4 + seed % 5);
         host.set(b"never acknowledged");
         host.disk.restart(Crash::Power);
@@ -138,7 +140,7 @@ fn old_frames_behind_a_frame_that_was_half_written_are_no_proof() {
     host.set(&[b'y'; 40]);
     let last = host.shard.sequence();
     host.set(&[b'z'; 40]);
-    // Of the last frame a byte is missing; whole old ones lie behind it.
+    // A byte of the last frame is wrong, and whole frames of the old segment follow it.
     let (name, bytes) = host
         .disk
         .contents()
@@ -155,8 +157,8 @@ fn old_frames_behind_a_frame_that_was_half_written_are_no_proof() {
 
 #[test]
 fn a_spare_of_before_a_start_is_not_used_after_it() {
-    // Zeros up to the end of a block follow what is written: a frame that ends with one hides
-    // nothing of what is behind it.
+    // The writer fills the rest of a block with zeros. A frame that ends exactly at the end of a block has no such
+    // zeros, so old frames after it stay readable.
     let block = <<SimDisk as Disk>::File as File>::BLOCK_LEN;
     let ends_a_block = |&len: &usize| {
         let mut host = reused(Durability::Write, 0);
@@ -169,13 +171,13 @@ fn a_spare_of_before_a_start_is_not_used_after_it() {
     for value in [b'1', b'2', b'3'] {
         host.set(&vec![value; len]);
     }
-    // The bytes reach the device, the name does not.
+    // The bytes reach the device, but the new name does not.
     let next = segment_name(last + 1);
     host.disk.rename(&next, "spare-00000000000000000001").expect("no faults");
     assert_eq!(start(&host.disk).expect("a sound disk").0, last + 1);
     let mut host = Host::on(host.disk, Durability::Write, last + 1);
     host.set(&vec![b'4'; len]);
-    // Were it used, the frames of the history that was lost would follow.
+    // If the spare were used, the frames of the lost history would follow.
     assert_eq!(start(&host.disk).expect("a sound disk").0, last + 2);
 }
 
@@ -213,7 +215,7 @@ fn what_is_not_written_takes_room_and_no_batch_is_divided() {
     assert!(room.left == open.left && room.ahead > room.left, "{room:?}");
     host.commits.note_room(room);
     let before = host.commits.room_left(&mut host.shard);
-    // A batch that is longer than what is left goes to the next segment as a whole.
+    // A batch that is longer than the rest of the segment goes to the next segment as a whole.
     assert!(before <= room.ahead, "{before} of {room:?}");
     let key = host.shard.key(b"a");
     host.shard.set(NOW, key, &[b'y'; 200], Expiry::Never).expect("room");

@@ -1,4 +1,4 @@
-//! Faults that the simulator has found, each as a short story.
+//! Tests of faults that the simulator has found, each as a short scenario.
 
 use scurry_codec::{Seal, SnapshotFooter};
 use scurry_engine::{
@@ -34,7 +34,7 @@ impl Host {
         self.shard.set(NOW, key, &vec![b'x'; len], Expiry::Never).expect("room");
     }
 
-    /// One batch; true when nothing failed.
+    /// Writes one batch. Returns true if nothing failed.
     fn commit(&mut self) -> bool {
         let mut batch = self.commits.batch(&mut self.shard, NOW).expect("something to write");
         let outcome = batch.run(&mut self.writer);
@@ -75,7 +75,7 @@ fn a_look_at_an_earlier_sequence_writes_nothing() {
     let mut host = Host::new(Durability::Fsync, 0);
     host.set(b"a", 10);
     assert!(host.commit());
-    // The next segment was created and not written yet.
+    // The next segment was created, but nothing was written to it.
     host.disk.clone().create(&segment_name(2), 0).expect("no faults");
     let changes = host.disk.changes();
     let (_, found) = start(&host.disk, Until::Sequence(1)).expect("a sound disk");
@@ -93,7 +93,7 @@ fn a_first_sector_that_was_never_written_ends_the_log() {
     assert!(host.commit());
     host.set(b"b", 600);
     assert!(host.commit());
-    // The power failed: of what was not synced the first sector is missing.
+    // The power failed, and the first of the sectors that were not synced is lost.
     overwrite(&host.disk, 1, &[0; 512]);
     let (shard, found) = start(&host.disk, Until::End(RequiredExtent::default()))
         .expect("nothing of it was promised");
@@ -155,7 +155,7 @@ fn what_a_failed_sync_left_in_the_cache_is_written_again() {
         host.disk.inject(Faults { sync: 1, ..Faults::default() });
         assert!(!host.commit(), "the sync fails");
         host.disk.mend();
-        // The cache may have it still: then readers see it, and it has to stay.
+        // The cache may still have the record. Then readers see it, and it must not be lost later.
         let (_, found) =
             start(&host.disk, Until::End(RequiredExtent::default())).expect("a sound disk");
         host.disk.restart(Crash::Power);
@@ -193,7 +193,7 @@ fn a_snapshot_that_was_published_keeps_its_name() {
     }
 }
 
-/// The bytes of a snapshot of a shard, and the sequence at which it was begun.
+/// Returns the sequence at which a snapshot of the shard was begun, and the snapshot's bytes.
 fn snapshot_of(shard: &mut Shard) -> (u64, Vec<u8>) {
     let mut snapshot = Snapshot::begin(shard, LOG, NOW);
     let mut all = Vec::new();

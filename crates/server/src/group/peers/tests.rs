@@ -1,4 +1,4 @@
-//! Nodes that meet over real sockets: packets, refusals, admission, ends of connections.
+//! Tests of nodes that connect over real sockets: packets, refusals, admission, ends of connections.
 
 mod passages;
 mod tls;
@@ -14,9 +14,9 @@ use std::net::TcpStream;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-/// Nothing takes so long but what does not come.
+/// The timeout after which an event counts as missing.
 const WITHIN: Duration = Duration::from_secs(60);
-/// A machine that stands still for a while fails no test.
+/// The time limit of a greeting: so long that no test fails because the machine stalls for a while.
 const GREETING_MS: i64 = 60_000;
 const STORE: u64 = 0xfeed;
 
@@ -32,7 +32,7 @@ fn identity(number: u64, peer: SocketAddr) -> Identity {
     Identity { node: node(number), store: STORE, threads: 2, addresses: addresses(peer) }
 }
 
-/// A node, and what it has heard.
+/// A node, and a receiver of everything that its peers report to it.
 struct Node {
     address: SocketAddr,
     peers: Peers,
@@ -45,7 +45,7 @@ fn clocks() -> Arc<Clocks> {
     Arc::new(Clocks::new(Clock::start(Time(0))))
 }
 
-/// The next packet that tells no clock.
+/// Returns the next packet that is not about a clock; None at the end of the connection.
 fn read_other(stream: &mut TcpStream) -> Option<Packet> {
     loop {
         let packet = packet::read_packet(stream).unwrap();
@@ -59,7 +59,7 @@ fn bind() -> TcpListener {
     TcpListener::bind("127.0.0.1:0").unwrap()
 }
 
-/// A connection to a store that gives back what it is sent.
+/// Opens a connection to a store that echoes everything.
 fn store() -> io::Result<UnixStream> {
     let (ours, theirs) = UnixStream::pair()?;
     std::thread::spawn(move || io::copy(&mut &theirs, &mut &theirs));
@@ -86,7 +86,7 @@ impl Node {
         let mut own = identity(number, address);
         change(&mut own);
         let (tell, heard) = channel();
-        // A test that has seen enough no longer listens.
+        // The test may have dropped the receiver.
         let inbox = move |inbound| drop(tell.send(inbound));
         let told = clocks();
         let with = (sockets, told.clone());
@@ -99,7 +99,7 @@ impl Node {
         (self.own, self.address)
     }
 
-    /// The first of what comes for which this gives something.
+    /// Waits for the first event for which `wanted` returns a value, and returns that value.
     fn wait<T>(&self, wanted: impl Fn(Inbound) -> Option<T>) -> T {
         loop {
             let inbound = self.heard.recv_timeout(WITHIN).expect("it comes");
@@ -126,7 +126,7 @@ impl Node {
         })
     }
 
-    /// Sends again and again, as what went into a connection that is ending is lost.
+    /// Sends a packet until it arrives, because packets in a connection that is ending are lost.
     fn send_until_it_comes(&mut self, to: &Node, packet: Packet) {
         let mut tries = 0..10_000;
         let came = tries.any(|_| {
@@ -155,7 +155,7 @@ fn packet(shard: u16, bodies: &[usize]) -> Packet {
     }
 }
 
-/// Makes nodes members of one group, and waits until each has a connection with each.
+/// Makes the nodes members of one group, and waits until all are connected with each other.
 fn join(nodes: &mut [Node]) {
     let members: Vec<_> = nodes.iter().map(Node::place).collect();
     for node in nodes.iter_mut() {
@@ -254,14 +254,14 @@ fn a_member_with_another_address_is_dialled_there() {
     first.send_until_it_comes(&second, packet(1, &[1]));
 }
 
-/// Words of a node to a dialer, and what it tells its host.
+/// Dials a node with a changed greeting. Returns the text of the refusal, and the text that the node reports.
 fn refusal(change: impl Fn(&mut Hello)) -> (String, String) {
     let mut nodes = [Node::start(1)];
     let words = dial(&mut nodes, change);
     (words, nodes[0].wait_strange())
 }
 
-/// Words of a node to a dialer.
+/// Dials a node with a changed greeting. Returns the text of the refusal.
 fn dial(nodes: &mut [Node; 1], change: impl Fn(&mut Hello)) -> String {
     let other = (node(2), "127.0.0.1:1".parse().unwrap());
     let members = [nodes[0].place(), other];
@@ -302,14 +302,14 @@ fn a_node_that_is_not_known_yet_is_told_of_when_it_is_refused_again_and_again() 
     assert!(nodes[0].wait_strange().contains("it has not been admitted yet, or was removed"));
     (0..100).for_each(|_| drop(dial(&mut nodes, stranger)));
     assert!(is_quiet(&nodes), "it is told once");
-    // It was a member.
+    // Now node 3 was a member and was removed.
     nodes[0].peers.set(&[own, (node(3), "127.0.0.1:1".parse().unwrap())]);
     nodes[0].peers.set(&[own]);
     let words = dial(&mut nodes, stranger);
     assert!(words.contains("is no member of this group: it was removed. A node"), "{words}");
 }
 
-/// A member may be there before this node knows who its members are: it waits until then.
+/// A member may connect before this node knows its members. It waits until then.
 #[test]
 fn a_member_that_dials_before_this_node_begins_is_no_stranger() {
     let listener = bind();
@@ -376,7 +376,7 @@ fn the_welcome_of_another_node_is_no_welcome() {
         assert_eq!(stream.read(&mut [0]).unwrap(), 0, "it hangs up");
         assert!(!first.peers.send(node(2), packet(0, &[])));
     }
-    // And comes again, until it is the right one.
+    // The node dials again, until the welcome is right.
     let (mut stream, _) = fake.accept().unwrap();
     let greeting = Greeting::read(&mut stream).unwrap();
     let Greeting::Hello(hello) = greeting else { panic!("{greeting:?}") };
@@ -388,7 +388,7 @@ fn the_welcome_of_another_node_is_no_welcome() {
     assert_eq!(read_other(&mut stream), Some(packet(7, &[])));
 }
 
-/// A connection of node 2 that node 1 has welcomed.
+/// Opens a connection as node 2 to node 1, which welcomes it.
 fn welcomed(first: &mut Node) -> TcpStream {
     let other: SocketAddr = "127.0.0.1:1".parse().unwrap();
     first.peers.set(&[first.place(), (node(2), other)]);
@@ -498,7 +498,7 @@ fn a_full_queue_drops_and_does_not_wait() {
     let (mut stream, _) = fake.accept().unwrap();
     Greeting::read(&mut stream).unwrap();
     Answer::Welcome { store: STORE, node: node(2), threads: 2 }.write(&mut stream).unwrap();
-    // As long as the queue alone: it is taken when nothing else waits.
+    // A packet as long as the whole queue is accepted only if the queue is empty.
     let long = packet(0, &[40 << 20]);
     while !first.peers.send(node(2), long.clone()) {
         std::thread::yield_now();
@@ -512,7 +512,7 @@ fn a_full_queue_drops_and_does_not_wait() {
     assert!(!first.peers.send(node(2), packet(3, &[PACKET_LEN_MAX])), "nobody would take it");
 }
 
-/// A connection of node 1 to a node 2 that speaks versions of the protocol up to this.
+/// Returns a connection of node 1 to a fake node 2, which supports protocol versions up to `highest`.
 fn dialled(first: &mut Node, highest: u16) -> TcpStream {
     let fake = bind();
     first.peers.set(&[first.place(), (node(2), fake.local_addr().unwrap())]);
@@ -537,7 +537,7 @@ fn a_node_tells_its_clock_before_all_else_to_those_who_understand_it() {
     let told_ms = i64::from_le_bytes(told.message.try_into().unwrap());
     assert!((clocks().own().time.0 - told_ms).abs() < 3_600_000, "{told_ms}");
     assert_eq!(read_other(&mut stream), Some(packet(7, &[])));
-    // It is told again and again.
+    // The clock is sent periodically.
     assert_eq!(packet::read_packet(&mut stream).unwrap().unwrap().subject, Subject::Clock);
 
     let mut first = Node::start(1);

@@ -1,14 +1,14 @@
-//! Passages over real sockets, plain and with TLS: what goes through, who may, and how they end.
+//! Tests of passages over real sockets, plain and with TLS: transfer of bytes, permission, and ends.
 
 use super::tls::{Authority, node_with};
 use super::*;
 use crate::group::peers::roster::PASSAGES_MAX;
 use crate::group::peers::socket::UNHEARD_MAX;
 
-/// More than all buffers on the way hold.
+/// More bytes than all buffers of a passage hold.
 const LEN: usize = 24 << 20;
 
-/// A passage from the first node to the second.
+/// Opens a passage from the first node to the second.
 fn open(nodes: &[Node; 2]) -> (Passages, UnixStream) {
     let passages = nodes[0].peers.passages();
     passages.leader_is(Some(nodes[1].place()));
@@ -19,7 +19,7 @@ fn open(nodes: &[Node; 2]) -> (Passages, UnixStream) {
     (passages, stream)
 }
 
-/// Waits for the end of a connection on which nothing comes; false when it does not come.
+/// Waits for the end of a connection without data. Returns false if it does not end within the timeout.
 fn has_ended(stream: &mut UnixStream) -> bool {
     match stream.read(&mut [0]) {
         Ok(len) => len == 0,
@@ -39,7 +39,7 @@ fn both_directions_are_full_at_once_and_nothing_is_lost() {
         join(&mut nodes);
         let (_passages, mut stream) = open(&nodes);
         let sent: Vec<u8> = (0..LEN).map(|at| u8::try_from(at % 251).unwrap()).collect();
-        // Nothing is read before the way there and the way back have taken what they can.
+        // Fills the buffers of both directions before anything is read.
         stream.set_write_timeout(Some(Duration::from_millis(200))).unwrap();
         let mut taken = 0;
         while taken < LEN {
@@ -50,7 +50,7 @@ fn both_directions_are_full_at_once_and_nothing_is_lost() {
             }
         }
         assert!(taken < LEN, "the buffers hold less");
-        // Nor is anything read for longer than a cut network is waited for.
+        // The reader pauses for longer than the timeout of a cut network, which must not end the passage.
         std::thread::sleep(UNHEARD_MAX + Duration::from_secs(1)); // tidy: allow (nothing must happen)
         stream.set_write_timeout(Some(WITHIN)).unwrap();
         let (mut writer, rest) = (stream.try_clone().unwrap(), sent[taken..].to_vec());
@@ -77,11 +77,11 @@ fn passages_end_when_another_node_leads_and_when_either_side_ends() {
     assert!(has_ended(&mut stream));
     let said = passages.open().expect_err("nobody leads");
     assert!(said.contains("no node of the group leads"), "{said}");
-    // A door may ask for the way to the leader when this node comes to be that.
+    // A door may ask for a passage to the leader when this node has just become leader.
     passages.leader_is(Some(nodes[0].place()));
     let said = passages.open().expect_err("it does not dial itself");
     assert!(said.contains("this node has come to lead"), "{said}");
-    // The node that leads stops.
+    // The passage ends when the leader stops.
     let (_passages, mut stream) = open(&nodes);
     let [_first, second] = nodes;
     drop(second);
@@ -99,7 +99,7 @@ fn a_door_that_has_gone_gives_its_passage_back() {
     drop(first);
     let tries = 0..10_000;
     let opened = tries.into_iter().find_map(|_| {
-        std::thread::sleep(Duration::from_millis(10)); // tidy: allow (nobody tells when it is over)
+        std::thread::sleep(Duration::from_millis(10)); // tidy: allow (no event reports that it has ended)
         passages.open().ok()
     });
     more.push(opened.expect("the place is given back"));

@@ -1,4 +1,4 @@
-//! Nodes that show each other certificates: good ones, and one of each kind that is refused.
+//! Tests of nodes that authenticate with certificates: valid ones, and one of each kind that is refused.
 
 use super::*;
 use crate::group::peers::socket::{Dialling, Socket};
@@ -14,7 +14,7 @@ use tempfile::TempDir;
 
 const HERE: &str = "127.0.0.1";
 
-/// A CA, and what it signs.
+/// A CA, and a directory with the certificates that it signs.
 pub(super) struct Authority {
     dir: TempDir,
     issuer: Issuer<'static, KeyPair>,
@@ -40,7 +40,7 @@ impl Authority {
         self.dir.path().join("ca.pem")
     }
 
-    /// Files of a certificate with a change to what it says.
+    /// Signs a certificate with changed parameters, and writes its files.
     fn sign_with(&self, name: &str, change: impl Fn(&mut CertificateParams)) -> NodeTlsSettings {
         let key = KeyPair::generate().unwrap();
         let mut params = CertificateParams::new(vec![HERE.to_owned()]).unwrap();
@@ -58,7 +58,7 @@ impl Authority {
         self.sign_with(name, |_| {})
     }
 
-    /// Certificates that nodes do not take, and what is said of them.
+    /// Returns certificates that nodes refuse, each with a part of the error text.
     fn bad(&self) -> Vec<(NodeTlsSettings, &'static str)> {
         let expired = |params: &mut CertificateParams| {
             params.not_before = date_time_ymd(2010, 1, 1);
@@ -92,7 +92,7 @@ pub(super) fn node_with(number: u64, files: &NodeTlsSettings) -> Node {
     Node::start_over(number, bind(), sockets(files), |_| {})
 }
 
-/// Words that a node gets that asks to join, and those that the other node's host gets.
+/// Asks a node to join, and is refused. Returns the text that this node gets, and the text that the other node reports.
 fn join_refused(door: &Node, dialler: &Sockets) -> (String, String) {
     let peer = (HERE.parse::<IpAddr>().unwrap(), 1).into();
     let request = JoinRequest { node: node(2), replaces: None, addresses: addresses(peer) };
@@ -152,7 +152,7 @@ fn a_certificate_that_does_not_count_is_refused_on_both_sides_and_changes_nothin
     let (authority, other) = (Authority::new(), Authority::named("others"));
     let good = authority.sign("good");
     let foreign = NodeTlsSettings { ca: authority.ca(), ..other.sign("foreign") };
-    // The CA's name alone is no signature.
+    // The issuer has the CA's name but not its key.
     let alike = Authority::new();
     let named_alike = NodeTlsSettings { ca: authority.ca(), ..alike.sign("named-alike") };
     let stranger = other.sign("stranger");
@@ -160,11 +160,11 @@ fn a_certificate_that_does_not_count_is_refused_on_both_sides_and_changes_nothin
     let mut bad = authority.bad();
     bad.extend([foreign, named_alike].map(|files| (files, "has not signed its certificate")));
     for (files, words) in bad {
-        // The one that has dialled is wrong: its name is looked at when it has said where it is reached.
+        // The node that dials has the bad certificate. The name is checked once it has sent its address.
         let (told, heard) = join_refused(&node_with(1, &good), &sockets(&files));
         let is_told = told.contains(refuses) || told.contains(words);
         assert!(is_told && heard.contains(words), "{told}; {heard}");
-        // The one that was dialled is wrong.
+        // The dialled node has the bad certificate.
         let (told, heard) = join_refused(&node_with(1, &files), &sockets(&good));
         assert!(told.contains(words) && heard.contains(refuses), "{told}; {heard}");
     }
@@ -208,13 +208,13 @@ fn a_node_without_tls_and_one_with_it_refuse_each_other_in_words() {
     assert!(heard.contains("it speaks TLS, and this node speaks none"), "{heard}");
 }
 
-/// Words that a node's host gets of a client of its own kind.
+/// Connects a client with its own TLS configuration, which is refused. Returns the text that the node's host gets.
 fn client_refused(config: rustls::ClientConfig, door: &Node) -> String {
     let name = ServerName::IpAddress(ip().into());
     let client = rustls::ClientConnection::new(Arc::new(config), name).unwrap();
     let mut stream = rustls::StreamOwned::new(client, TcpStream::connect(door.address).unwrap());
     stream.sock.set_read_timeout(Some(WITHIN)).unwrap();
-    // It may be refused before this has left.
+    // The write fails if the node has already refused the client.
     let _ = stream.write_all(&[0; 64]);
     assert!(stream.read(&mut [0]).is_err(), "there is no answer within TLS");
     drop(stream);
@@ -283,7 +283,7 @@ fn files_that_are_replaced_count_from_the_next_connection_on_and_a_half_of_them_
     let put = |from: &PathBuf, to: &PathBuf| std::fs::copy(from, to).unwrap();
     let new = other.sign("new");
     put(&new.certificate, &files.certificate);
-    // What does not fit together is not taken.
+    // A certificate and a key that do not belong together are not used.
     let old = sockets(&authority.sign("old"));
     let [first, mut second] = nodes;
     assert!(join_refused(&first, &sockets(&new)).1.contains("it refuses the certificate"));
@@ -291,7 +291,7 @@ fn files_that_are_replaced_count_from_the_next_connection_on_and_a_half_of_them_
     put(&new.ca, &files.ca);
     let (_, heard) = join_refused(&second, &old);
     assert!(heard.contains("it refuses the certificate"), "{heard}");
-    // A connection that stands goes on, and those that begin have the new files.
+    // The existing connection continues, and new connections use the new files.
     assert!(second.peers.send(node(1), packet(1, &[])));
     assert_eq!(first.wait_packet(), (node(2), packet(1, &[])));
     let members = [first.place(), second.place()];
@@ -325,7 +325,7 @@ fn files_count_when_they_fit_together_and_others_would_take_them() {
     assert!(!Arc::ptr_eq(&newest.door, &before.door));
 }
 
-/// Both ends of a connection.
+/// Returns both ends of a connection: the end that dialled, and the end that accepted.
 fn connected(files: &NodeTlsSettings) -> (Socket, Socket) {
     let (listener, sockets) = (bind(), sockets(files));
     let address = listener.local_addr().unwrap();
@@ -344,7 +344,8 @@ fn connected(files: &NodeTlsSettings) -> (Socket, Socket) {
     (dialled, accepts.join().unwrap())
 }
 
-/// Bytes are taken for the end of a connection by whoever has dialled, and connections live long enough for other keys.
+/// The side that dialled takes incoming bytes for the end of the connection, and connections live long enough to change
+/// keys. So the reading side must not send anything when keys change.
 #[test]
 fn the_side_that_reads_says_nothing_when_keys_change() {
     let (mut dialled, mut accepted) = connected(&Authority::new().sign("node"));
@@ -364,7 +365,7 @@ fn the_side_that_reads_says_nothing_when_keys_change() {
 #[test]
 fn a_byte_that_was_changed_on_the_way_ends_the_connection() {
     let (mut dialled, mut accepted) = connected(&Authority::new().sign("node"));
-    // A record that nobody has encrypted.
+    // A record that was not encrypted with the connection's keys.
     dialled
         .copy()
         .unwrap()
