@@ -1,7 +1,7 @@
 //! Applies the records of a log that are newer than the snapshot.
 
-use super::read_ahead::{LONG_LEN, Load};
 use super::gathered::{Gathered, RECORDS_MAX};
+use super::read_ahead::{LONG_LEN, Load};
 use super::{Base, Progress, RecoveryError, Sink};
 use crate::key::position;
 use crate::{KeyHasher, Step};
