@@ -1,6 +1,6 @@
-//! The log of a node of a group: entries that are appended, cut off by another leader and written anew,
-//! on a machine that ends at any operation. What is read is what the node last had, up to some entry
-//! behind the last one that was on the device, and never an entry that was cut off.
+//! Tests of the log of a group's node: entries are appended, cut off for another leader, and written again, on a
+//! machine that may stop at any operation. A reader must find the node's last entries, at least up to the last synced
+//! one, and never an entry that was cut off.
 
 use scurry_codec::{
     FrameWriter, Framed, LogEntry, LogFormat, Seal, content_of, put_entry, read_frame,
@@ -16,7 +16,7 @@ use scurry_sim::{Crash, Faults, SimDisk, entries_of};
 
 const LOG: LogId = LogId { id: 7, core: 0 };
 const NOW: Time = Time(1_700_000_000_000);
-/// Some entries fill a segment.
+/// The length of a segment, bytes. It is full after a few entries.
 const SEGMENT_LEN: u64 = 900;
 const SEEDS: u64 = 2_000;
 const STEPS: usize = 60;
@@ -25,13 +25,13 @@ fn seal() -> Seal {
     Seal::new(checksum, LOG.id).in_format(LogFormat::Replicated)
 }
 
-/// An entry, as its frame tells it.
+/// An entry, as described by its frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Entry {
     term: u64,
     index: u64,
     first: u64,
-    /// The sequence behind it.
+    /// The sequence after the entry.
     next: u64,
     content: u32,
     chain: u32,
@@ -40,14 +40,14 @@ struct Entry {
 struct Node {
     disk: SimDisk,
     writer: LogWriter<SimDisk>,
-    /// All that was appended and not cut off.
+    /// All entries that were appended and not cut off.
     entries: Vec<Entry>,
-    /// So many of them are on the device.
+    /// The number of entries that are on the device.
     synced: usize,
-    /// All entries there were when a cut began that did not come to its end.
+    /// All entries before a cut that the machine did not complete; None if no such cut is pending.
     cutting: Option<Vec<Entry>>,
     term: u64,
-    /// Entries that are committed: nothing of them is cut off.
+    /// The number of committed entries. These are never cut off.
     committed: usize,
 }
 
@@ -66,8 +66,8 @@ impl Node {
         })
     }
 
-    /// Appends a batch of entries, or a mark, and syncs it. The machine may stop meanwhile: then it is not
-    /// known what is there.
+    /// Appends a batch of entries, or a mark if `entries` is 0, and syncs it. If the machine stops in the meantime, an
+    /// unknown part of the batch is written.
     fn write(&mut self, random: &mut Random, entries: usize) {
         let first = self.next().1;
         let synced = self.synced.checked_sub(1).map_or(0, |at| self.entries[at].next - 1);
@@ -91,7 +91,7 @@ impl Node {
         }
     }
 
-    /// One more entry, and its frame.
+    /// Adds an entry, and returns its frame.
     fn entry(&mut self, random: &mut Random, synced: u64) -> Vec<u8> {
         let (index, first, chain) = self.next();
         let mut writer = FrameWriter::new(seal(), first);
@@ -111,7 +111,7 @@ impl Node {
         frame
     }
 
-    /// Another leader has not had what is behind the first `keep` entries.
+    /// Cuts off all entries after the first `keep`, because another leader does not have them.
     fn cut(&mut self, keep: usize) {
         let cut_off = self.entries.clone();
         self.entries.truncate(keep);
@@ -123,7 +123,7 @@ impl Node {
         self.term += 1;
     }
 
-    /// The machine ends and starts again, and the log is read.
+    /// Ends the machine, starts it again, and checks the entries that a reader finds.
     fn restart(&mut self, crash: Crash) {
         self.disk.restart(crash);
         let mut disk = self.disk.clone();
@@ -151,6 +151,7 @@ impl Node {
         drop(reader);
         self.survey(&read, history, committed);
         assert!(read.len() >= self.synced, "{} of {} synced: {read:?}", read.len(), self.synced);
+        // After a cut that was not complete, the reader may find the old entries or the remaining ones.
         let is_had = |had: &[Entry]| had.starts_with(&read);
         let is_old = self.cutting.take().is_some_and(|had| is_had(&had));
         assert!(is_old || is_had(&self.entries), "{read:#?}\nbeside {:#?}", self.entries);
@@ -160,7 +161,7 @@ impl Node {
         let (_, _, chain) = self.next();
         let last = self.entries.last();
         let expected = last.map(|last| History { term: last.term, index: last.index, chain });
-        // A mark that was cut off meanwhile may be all that is there.
+        // Without entries, the log may have a mark of an entry that was cut off.
         if last.is_some() {
             assert_eq!(history, expected);
         }
@@ -169,8 +170,8 @@ impl Node {
 }
 
 impl Node {
-    /// A start reads what a reader does, refuses a log that ends too early and leaves it as it is, and finds
-    /// nothing to cut the next time.
+    /// Checks that a start finds the same entries as the reader, leaves the log unchanged if it ends too early and is
+    /// refused, and has nothing to cut the next time.
     fn survey(&self, read: &[Entry], history: Option<History>, committed: u64) {
         let next = read.last().map_or(1, |last| last.next);
         let least = |sequence| RequiredExtent { sequence, snapshot: false };
@@ -201,7 +202,7 @@ impl Node {
     }
 }
 
-/// The frame of a writer, and the sequence behind it.
+/// Returns the frame of a writer, and the sequence after it.
 fn sealed(mut writer: FrameWriter) -> (Vec<u8>, u64) {
     writer.seal(0, NOW);
     let next = writer.next();
@@ -258,8 +259,8 @@ fn what_was_cut_off_never_comes_back_and_what_was_synced_is_there() {
     }
 }
 
-/// A segment that comes from the same node at another time, as a file that somebody has put back, is not
-/// taken for what follows, although its sequences and checksums are right.
+/// A reader does not continue with a segment of the same node from another time, such as a restored file, although its
+/// sequences and checksums are right.
 #[test]
 fn a_segment_of_another_history_is_not_gone_on_with() {
     let written = |filler: u8| {
@@ -297,8 +298,8 @@ fn a_segment_of_another_history_is_not_gone_on_with() {
     assert_eq!(reader.cut().map(|cut| cut.file.clone()), Some(second.clone()));
 }
 
-/// Entries that are committed are read without a write, also while entries are appended behind it and cut off, and is
-/// what a follower has that has applied it entry by entry.
+/// Recovery reads committed entries without a write, even while entries are appended after them and cut off. It gives
+/// the same state as a follower that has applied the entries one by one.
 #[test]
 fn what_is_committed_is_read_while_the_log_is_written_and_cut_behind_it() {
     let mut cuts = 0;
@@ -354,8 +355,8 @@ fn what_is_committed_is_read_while_the_log_is_written_and_cut_behind_it() {
     assert!(cuts > 100, "{cuts} cuts");
 }
 
-/// A node that sends entries that memory does not hold any more gets them as they are on the disk, also where it
-/// had read ahead before they were written, or had read others that were cut off since.
+/// A node that sends entries which are no longer in memory reads them from the disk as they are now, even if its reader
+/// has read ahead before they were written, or has read entries that were cut off since.
 #[test]
 fn entries_are_read_from_the_disk_while_the_log_is_written_and_cut() {
     let (mut read, mut cut) = (0, 0);
@@ -375,7 +376,7 @@ fn entries_are_read_from_the_disk_while_the_log_is_written_and_cut() {
                     node.cut(keep);
                     cut += 1;
                 }
-                // A leader reads what is not committed too.
+                // A leader also reads entries that are not committed.
                 5 if node.synced > 0 => {
                     let sequence = node.entries[random.below(node.synced)].first;
                     assert!(reader.seek(sequence).expect("it is sound"));
@@ -410,7 +411,7 @@ fn entries_are_read_from_the_disk_while_the_log_is_written_and_cut() {
     assert!(read > 4_000 && cut > 1_000, "{read} read, {cut} cuts");
 }
 
-/// Bytes that are read ahead behind the end is looked at again when there is more.
+/// A reader looks again at the bytes that it has read ahead after the end, once more was written.
 #[test]
 fn a_reader_at_the_end_goes_on_when_there_is_more() {
     let mut random = Random::new(0);
@@ -422,21 +423,21 @@ fn a_reader_at_the_end_goes_on_when_there_is_more() {
         let last = node.entries.len() - 1;
         let frame = reader.raw().expect("it is sound").expect("it is there");
         assert_eq!(entry_of(frame), node.entries[last]);
-        // Asked too early: there is no such frame yet.
+        // Too early: the next frame does not exist yet.
         reader.raw().expect_err("nothing is there");
         node.write(&mut random, 1);
     }
     assert!(node.disk.contents().len() > 3, "some segments");
 }
 
-/// An entry by the bytes of its frame.
+/// Returns the entry of a frame.
 fn entry_of(frame: &[u8]) -> Entry {
     let Framed::Frame(frame) = read_frame(seal(), frame) else { panic!("{frame:?}") };
     let LogEntry { term, index, content, chain, .. } = *frame.entry().expect("an entry");
     Entry { term, index, first: frame.first(), next: frame.next(), content, chain }
 }
 
-/// A store of one machine is told from a node's.
+/// The log of a store without a group is refused as a node's log.
 #[test]
 fn the_log_of_a_store_without_a_group_is_refused_in_words() {
     let disk = SimDisk::new(0, Faults::default());
@@ -455,7 +456,7 @@ fn the_log_of_a_store_without_a_group_is_refused_in_words() {
     assert_eq!(disk.changes(), changes);
 }
 
-/// A server without a group would serve what may be taken back.
+/// A server without a group refuses a node's log: it would serve entries that the group may cut off.
 #[test]
 fn a_log_of_a_node_is_refused_where_there_is_no_group() {
     let mut node = Node::new(0);
@@ -465,7 +466,7 @@ fn a_log_of_a_node_is_refused_where_there_is_no_group() {
     assert!(matches!(refused, Err(LogError::Replicated { .. })), "{refused:?}");
 }
 
-/// A log that begins with another entry than the first is not the whole log of a node.
+/// A log that begins with a later entry than the first, or with another chain, is not a node's whole log.
 #[test]
 fn a_log_without_its_beginning_is_refused_in_words() {
     let disk = SimDisk::new(0, Faults::default());
@@ -486,7 +487,7 @@ fn a_log_without_its_beginning_is_refused_in_words() {
     }
 }
 
-/// A frame that is not the next is not applied.
+/// A frame is applied only if it is the next one.
 #[test]
 fn a_frame_is_applied_once_and_in_its_turn() {
     let mut frames = FrameWriter::new(Seal::new(checksum, LOG.id), 1);
@@ -523,7 +524,7 @@ fn a_frame_is_applied_once_and_in_its_turn() {
     assert_eq!((journal.next(), journal.is_empty(), journal.latest()), (5, true, NOW));
 }
 
-/// A journal that has something does not go on behind others: a sequence would be given twice.
+/// A journal with records cannot follow another log: a sequence would be used twice.
 #[test]
 fn a_journal_with_a_record_follows_nobody() {
     let mut shard = Shard::new(Config::default());

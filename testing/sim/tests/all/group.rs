@@ -133,7 +133,7 @@ fn clocks_2029_what_expires_is_let_go_by_all_nodes_at_one_place_of_the_log() {
     must_run(GroupTheme::Clocks, 2_029);
 }
 
-/// A second offer arrived during an exchange: the new log was to begin with the first offer's snapshot. The second offer
+/// A second offer arrived while the log was exchanged for one that was to begin with the first offer's snapshot. It
 /// removed that snapshot's file.
 #[test]
 fn all_3479_an_offer_during_an_exchange_takes_no_file_away() {
