@@ -27,6 +27,7 @@ pub(crate) fn audit(shard: &mut Shard, world: &World, now: Time) -> Checked {
     }
     by_identity(shard, world)?;
     let others = world.keys.held.values().filter(|held| **held == Held::Account).count();
+    // Accounts under the other keys have no buckets, so they change only the number of accounts.
     totals.accounts += others as u64;
     same("totals", &rows(shard.totals())?, &rows(&totals)?)?;
     for bytes in KEYS {

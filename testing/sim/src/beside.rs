@@ -220,6 +220,7 @@ impl Beside<'_> {
             _ => 0,
         };
         let near = u64::try_from(now.0 + self.random.pick(&[-20, 0, 20, 21, 900])).unwrap_or(0);
+        // The last one is near the clock: milliseconds, a counter (10 bits) of 0, and the greatest node (9 bits).
         let versions =
             [0, 1, stored.saturating_sub(1), stored, stored + 1, near * 1024 * 512 + 511];
         let op = EntityOp {

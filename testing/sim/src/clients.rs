@@ -26,8 +26,8 @@ fn id(op: &Op) -> Option<(&str, Option<u32>)> {
     }
 }
 
-/// Reports whether `new` makes the answer to `old` obsolete: the two have the same id, which can be used again once it
-/// was forgotten, or `old` released the session that `new` opened again.
+/// Reports whether `new` makes the answer to `old` obsolete: the two are equal or have the same id, which can be used
+/// again once it was forgotten, or `old` released the session that `new` uses.
 fn supersedes(new: &Op, old: &Op) -> bool {
     let session = new.request().map(|request| &request.session);
     old == new

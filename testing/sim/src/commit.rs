@@ -43,6 +43,7 @@ impl Sim {
             Some(outcome) => outcome,
             None => flight.batch.run(&mut self.writer),
         };
+        // The machine has stopped, so the host never learns the outcome.
         if self.disk.is_off() {
             return Ok(());
         }
@@ -56,6 +57,7 @@ impl Sim {
             self.counts.failures += 1;
         }
         self.counts.full += u64::from(self.commits.is_full());
+        // The host has checked the room before each command, so every accepted command must fit.
         if self.commits.is_full() && self.plan.room_min > 0 {
             return Err("there is no room for what was accepted".to_owned());
         }

@@ -49,7 +49,7 @@ struct Platter {
     /// Operations until the machine stops; None if no stop is set.
     left: Option<u64>,
     is_off: bool,
-    /// The number of writes that will still fail because the disk is full.
+    /// The number of writes and creates that will still fail because the disk is full.
     full: usize,
     /// Other programs have taken the unused space, so no file can grow.
     is_crowded: bool,
@@ -166,7 +166,7 @@ impl SimDisk {
         (platter.left, platter.is_off) = (None, false);
     }
 
-    /// Changes one bit of one file. Returns false if all files are empty.
+    /// Changes one bit of one file. Returns false if all files are empty or zeros.
     pub fn flip(&self) -> bool {
         let platter = &mut *self.lock();
         let names: Vec<(String, usize)> = platter.names.iter().collect();
@@ -238,7 +238,7 @@ impl Platter {
         self.is_crowded
     }
 
-    /// Reports whether the disk is full for this write. Once full, it stays full for 1 to 6 writes.
+    /// Reports whether the disk is full for this write or create. Once full, it stays full for 1 to 6 of them.
     fn is_full(&mut self) -> bool {
         if self.full == 0 && self.chance(self.faults.full) {
             self.full = 1 + self.random.below(6);

@@ -84,7 +84,7 @@ impl Sim {
             if ends_well {
                 self.stop()?;
             } else if !stops && self.random.one_in(2) {
-                // The machine runs on, and stops within one of the next 14 operations of the disk.
+                // The machine runs on, and stops at one of the next 14 operations of the disk.
                 self.disk.stop_after(self.random.below(14) as u64);
                 return Ok(());
             }

@@ -37,7 +37,7 @@ pub struct Counts {
     pub stops: u64,
     /// Starts before which files were removed or changed.
     pub tampered: u64,
-    /// Starts that were refused because the store noticed missing data.
+    /// Starts that were refused because the store noticed that files were removed or changed.
     pub missed: u64,
     /// Chains of several commands that were committed.
     pub chains: u64,

@@ -10,7 +10,7 @@ pub(super) struct Client {
     pub(super) number: u64,
     /// The request that waits for an answer.
     pub(super) sent: Option<Request>,
-    /// The content of a request that is to be sent again with the same id, because its outcome is unclear.
+    /// The content of a refused request, or of one with an unclear outcome. It is sent again with the same id.
     pub(super) again: Option<Ask>,
     /// The content of the last answered request.
     pub(super) answered: Option<Ask>,

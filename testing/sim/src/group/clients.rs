@@ -77,6 +77,7 @@ impl Trio {
                 true => generator.link(pair),
                 false => match generator.next(pair) {
                     Event { at, what: What::Do(op) } => (at, op),
+                    // The generator lets time pass instead of sending a command.
                     Event { at, what: What::Tick } => {
                         machine.clock = at;
                         return Ask::Read;
@@ -92,7 +93,7 @@ impl Trio {
         Ask::Chain(chain)
     }
 
-    /// Ends a request: the client is idle again, and repeats the request if its outcome is unclear.
+    /// Ends a request: the client is idle again, and later repeats the request if it was not answered.
     pub(super) fn ends(&mut self, request: &Request, fate: Fate) {
         match fate {
             Fate::Answered => {}

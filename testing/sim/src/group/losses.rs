@@ -119,6 +119,7 @@ impl Trio {
         for _ in 0..SERVES {
             self.round()?;
             let Some(serves) = self.leader() else { continue };
+            // After the loss of the leader only a leadership of a later term counts.
             if lost != leader || self.term_of(serves).is_some_and(|new| new > term) {
                 return Ok(());
             }

@@ -17,6 +17,7 @@ impl Trio {
         let Some(machine) = self.machines.get_mut(&id) else { return };
         let Some(running) = machine.running.as_mut() else { return };
         let members = running.group.replica.membership().members.clone();
+        // A leader without its memory cannot serve: it passes leadership to a voter that lacks few entries.
         if running.group.lacks_memory() {
             let lacks_little =
                 |node: &NodeId| running.group.lag(*node).is_some_and(|lag| lag <= LAG_MAX);
@@ -30,6 +31,8 @@ impl Trio {
             return;
         }
         let (voters, learners) = (members.voters().to_vec(), members.learners().to_vec());
+        // One change at a time: a new node becomes a learner (and replaced nodes go), a learner that has caught up
+        // gets a vote, or replaced nodes are removed.
         let stays = |node: &NodeId| wanted.contains(node) || *node == id;
         let new = wanted.iter().find(|node| !members.iter().any(|member| member == **node));
         let caught_up = learners.iter().find(|node| {

@@ -62,12 +62,14 @@ impl Trio {
                 truth: &mut self.truth,
             };
             match Running::start(&machine.disk, machine.starts, terms) {
+                // The crash that was set above: start again.
                 _ if machine.disk.is_off() => {}
                 Ok(running) => {
                     machine.running = Some(Box::new(running));
                     self.trace.add(format!("{id} starts"));
                     return self.act(id);
                 }
+                // An injected error is a legitimate reason, any other one is a fault.
                 Err(why) if machine.disk.errors() > errors => {
                     self.trace.add(format!("{id} does not start: {why}"));
                 }

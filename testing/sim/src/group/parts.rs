@@ -29,6 +29,7 @@ impl Trio {
         let is_cut = ways.iter().any(|way| self.network.cuts.contains(way));
         let is_there = self.machines.get(&to).is_some_and(|machine| machine.is_up());
         if is_cut || !is_there {
+            // A sender without an answer gives up after some time.
             if self.random.one_in(4) {
                 self.sent(from, to, Err("the node does not answer".to_owned()));
             }

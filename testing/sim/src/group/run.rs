@@ -44,6 +44,7 @@ impl Trio {
         for _ in 0..NODES {
             self.add_node()?;
         }
+        // The group forms before any fault is injected.
         self.settle()?;
         self.is_calm = false;
         for machine in self.machines.values() {

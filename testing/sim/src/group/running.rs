@@ -323,6 +323,7 @@ impl Outlet for Ways<'_> {
     }
 
     fn answer(&mut self, _: u16, to: NodeId, number: u64, word: Word) {
+        // Any other answer than Done refuses the snapshot.
         if let Some(receiving) = self.receiving.take_if(|r| (r.from, r.number) == (to, number))
             && word != Word::Done
         {

@@ -73,6 +73,7 @@ impl Truth {
         if sequence > self.sequence() {
             return false;
         }
+        // Up to `from` everything was committed before the leadership. After it, the entry must be of its term.
         let at = self.entries.partition_point(|sure| sure.last < sequence);
         sequence <= lead.from
             || self.entries.get(at).is_some_and(|sure| sure.entry.term.0 == lead.term)
@@ -108,6 +109,7 @@ impl Truth {
             Kind::Frame(descriptor) => {
                 return Err(format!("behind {before} comes {descriptor:?}"));
             }
+            // An entry without commands uses one sequence and changes no account or key.
             Kind::Empty | Kind::Switched | Kind::Members(_) => {
                 let same = self.newest();
                 self.worlds.insert(before + 1, same);

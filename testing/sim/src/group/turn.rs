@@ -77,6 +77,7 @@ impl Trio {
                 return Ok(());
             }
             let Some((_, reply)) = running.held.pop_front() else { return Ok(()) };
+            // A leader that resigns drops the replies that are not confirmed. Their clients do not know the outcome.
             if leaves {
                 self.answered(&reply)?;
             } else {
@@ -240,6 +241,7 @@ impl Trio {
             }
             return;
         };
+        // The snapshot may show records that are not committed. It is published once they are.
         if running.core.committed() < as_of {
             running.job = Some(job);
             return;

@@ -101,6 +101,7 @@ impl Node {
         }
     }
 
+    /// Moves the base, and drops the entries up to it.
     fn now_at(&mut self, base: LogBase) {
         let gone = usize::try_from(base.index - self.base.index).expect("few");
         self.entries.drain(..gone);

@@ -75,6 +75,7 @@ impl Node {
         for _ in 0..entries {
             batch.extend_from_slice(&self.entry(random, synced));
         }
+        // A mark: an empty frame with the place of the last entry.
         if entries == 0 {
             let Some(&last) = self.entries.last() else { return };
             let chain = self.next().2;
@@ -117,6 +118,7 @@ impl Node {
         self.entries.truncate(keep);
         self.synced = self.synced.min(keep);
         let index = keep as u64 + 1;
+        // The machine has stopped: the next start finds the old entries or the remaining ones.
         if self.writer.truncate(index).is_err() {
             self.cutting = Some(cut_off);
         }
@@ -182,6 +184,7 @@ impl Node {
             "{next} is not there: {more:?}"
         );
         assert_eq!(self.disk.changes(), changes, "it was refused");
+        // Twice, because a start must leave the log in a state in which the next one finds the same.
         for _ in 0..2 {
             let found = survey_group(&mut self.disk.clone(), LOG, least(next - 1));
             let found = found.expect("it is as the reader has found it");

@@ -291,6 +291,7 @@ fn a_node_that_is_not_known_yet_is_told_of_when_it_is_refused_again_and_again() 
     let is_quiet = |nodes: &[Node; 1]| {
         nodes[0].heard.try_iter().all(|heard| !matches!(heard, Inbound::Strange { .. }))
     };
+    // The node reports a stranger only at its 80th refusal, because a node that joins is refused for a moment.
     for _ in 0..79 {
         let words = dial(&mut nodes, stranger);
         assert!(
