@@ -206,7 +206,7 @@ impl Platter {
         });
     }
 
-    /// Counts and traces the begin of an operation.
+    /// Counts and traces the start of an operation.
     ///
     /// # Errors
     ///

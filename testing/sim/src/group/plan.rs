@@ -87,7 +87,7 @@ pub struct GroupPlan {
     pub transfer: usize,
     /// A node is replaced by an empty one.
     pub replace: usize,
-    /// A node begins a snapshot.
+    /// A node begins a snapshot: its chance per turn of the core is four times as high.
     pub snapshot: usize,
     /// A request is a chain.
     pub chain: usize,

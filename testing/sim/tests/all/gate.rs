@@ -1,4 +1,4 @@
-//! The seeds of CI: a number of seeds for each theme, each run twice to check that both runs end in the same way. Each
+//! The seeds of `cargo xtask ci`: a number for each theme, each run twice to check that both runs end in the same way. Each
 //! test also checks that its runs had enough of the theme's events.
 
 use scurry_sim::{Counts, Theme, run};

@@ -1,5 +1,5 @@
-//! The seeds of CI for three nodes in one simulation: a number of seeds for each theme, some of them run twice to check
-//! that both runs end in the same way. Each test also checks that its runs had enough of the theme's events. The named
+//! The seeds of `cargo xtask ci` for three nodes in one simulation: a number for each theme, some of them run twice to
+//! check that both runs end in the same way. Each test also checks that its runs had enough of the theme's events. The named
 //! tests at the end are seeds that have found faults.
 
 use scurry_sim::group::{GroupCounts, GroupReport, GroupTheme, run};
