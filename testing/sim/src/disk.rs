@@ -206,11 +206,7 @@ impl Platter {
         });
     }
 
-    /// Counts and traces the start of an operation.
-    ///
-    /// # Errors
-    ///
-    /// The machine is off.
+    /// Counts and traces the start of an operation. Fails if the machine is off.
     fn enter(&mut self, operation: impl FnOnce() -> String) -> io::Result<()> {
         if let Some(left) = &mut self.left {
             self.is_off |= *left == 0;

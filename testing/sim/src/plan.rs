@@ -56,7 +56,7 @@ impl Theme {
         }
     }
 
-    /// Returns the theme with this name; None if there is no such theme.
+    /// Returns the theme with this name, if there is one.
     pub fn named(name: &str) -> Option<Theme> {
         Theme::ALL.into_iter().find(|theme| theme.name() == name)
     }
@@ -71,7 +71,7 @@ pub struct Plan {
     pub durability: Durability,
     /// Faults of the disk.
     pub faults: Faults,
-    /// The ways in which the machine can end. One of them is drawn each time.
+    /// Ways in which the machine ends. Each end draws one.
     pub crashes: &'static [Crash],
     /// Chance per step that the machine ends.
     pub crash_in: usize,
@@ -83,7 +83,7 @@ pub struct Plan {
     pub stop_in: usize,
     /// Chance per start that files are removed or changed before it; 0 for never.
     pub tamper_in: usize,
-    /// The length of a segment of the log, bytes.
+    /// The length of a log segment, bytes.
     pub segment_len: u64,
     /// The length of a snapshot's chunk, bytes.
     pub chunk_len: usize,

@@ -23,11 +23,7 @@ pub struct Failure {
     pub tail: String,
 }
 
-/// Runs one seed.
-///
-/// # Errors
-///
-/// The first fault that a check or a panic of the engine has shown.
+/// Runs one seed. Fails with the first fault that a check or a panic of the engine shows.
 pub fn run(theme: Theme, seed: u64) -> Result<Report, Failure> {
     let mut sim = Sim::new(theme, seed);
     let done = catch_unwind(AssertUnwindSafe(|| sim.run()));

@@ -9,7 +9,7 @@ use scurry_model::{ChainOp, Generator, Op, Random};
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
 
-/// Counts of the events of a run. Tests check them to be sure that the runs covered enough.
+/// Counts of the events of a run. Tests check them to prove that runs cover enough.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[expect(missing_docs, reason = "plain counts of what they are called")]
 pub struct Counts {

@@ -1,6 +1,6 @@
 //! Counts of the events of runs.
 
-/// Counts of the events of a run. Tests check them to be sure that the runs covered enough.
+/// Counts of the events of a run. Tests check them to prove that runs cover enough.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[expect(missing_docs, reason = "plain counts of what they are called")]
 pub struct GroupCounts {

@@ -55,7 +55,7 @@ impl GroupTheme {
         }
     }
 
-    /// Returns the theme with this name; None if there is no such theme.
+    /// Returns the theme with this name, if there is one.
     pub fn named(name: &str) -> Option<GroupTheme> {
         GroupTheme::ALL.into_iter().find(|theme| theme.name() == name)
     }
@@ -79,7 +79,7 @@ pub struct GroupPlan {
     pub pause: usize,
     /// A node crashes.
     pub crash: usize,
-    /// The ways in which a node can crash. One of them is drawn each time.
+    /// Ways in which a node crashes. Each crash draws one.
     pub crashes: &'static [Crash],
     /// A clock jumps.
     pub clock: usize,
@@ -97,7 +97,7 @@ pub struct GroupPlan {
     pub stall: usize,
     /// At the end one more node is lost, if the group reports that it can lose one.
     pub loses: bool,
-    /// The length of a segment of the log, bytes.
+    /// The length of a log segment, bytes.
     pub segment_len: u64,
     /// The length of a snapshot's chunk, bytes.
     pub chunk_len: usize,

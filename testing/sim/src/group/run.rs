@@ -17,11 +17,7 @@ pub struct GroupReport {
     pub counts: GroupCounts,
 }
 
-/// Runs one seed.
-///
-/// # Errors
-///
-/// The first fault that a check or a panic of the code has shown.
+/// Runs one seed. Fails with the first fault that a check or a panic of the code shows.
 pub fn run(theme: GroupTheme, seed: u64) -> Result<GroupReport, Failure> {
     let mut trio = Trio::new(theme, seed);
     let done = catch_unwind(AssertUnwindSafe(|| trio.run()));

@@ -1,5 +1,5 @@
-//! The seeds of `cargo xtask ci`: a number for each theme, each run twice to check that both runs end in the same way. Each
-//! test also checks that its runs had enough of the theme's events.
+//! The seeds of `cargo xtask ci`: a number for each theme, each run twice, which must end in the same way. Each test
+//! also checks that its runs had enough of the theme's events.
 
 use scurry_sim::{Counts, Theme, run};
 

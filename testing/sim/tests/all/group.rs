@@ -1,6 +1,6 @@
-//! The seeds of `cargo xtask ci` for three nodes in one simulation: a number for each theme, some of them run twice to
-//! check that both runs end in the same way. Each test also checks that its runs had enough of the theme's events. The named
-//! tests at the end are seeds that have found faults.
+//! The seeds of `cargo xtask ci` for three nodes in one simulation: a number for each theme, some of them run twice,
+//! which must end in the same way. Each test also checks that its runs had enough of the theme's events. The named tests
+//! at the end are seeds that have found faults.
 
 use scurry_sim::group::{GroupCounts, GroupReport, GroupTheme, run};
 
@@ -133,7 +133,7 @@ fn clocks_2029_what_expires_is_let_go_by_all_nodes_at_one_place_of_the_log() {
     must_run(GroupTheme::Clocks, 2_029);
 }
 
-/// A second offer arrived while the log was exchanged for one that was to begin with the first offer's snapshot. It
+/// A second offer arrived during the exchange of the log for one that begins with the first offer's snapshot. It
 /// removed that snapshot's file.
 #[test]
 fn all_3479_an_offer_during_an_exchange_takes_no_file_away() {
