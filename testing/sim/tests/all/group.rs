@@ -1,6 +1,6 @@
 //! The seeds of `cargo xtask ci` for three nodes in one simulation: a number for each theme, some of them run twice,
-//! which must end in the same way. Each test also checks that its runs had enough of the theme's events. The named tests
-//! at the end are seeds that have found faults.
+//! which must end in the same way. Each test also checks that its runs had enough of the theme's events. The tests
+//! with names at the end are seeds that have found faults.
 
 use scurry_sim::group::{GroupCounts, GroupReport, GroupTheme, run};
 
