@@ -197,7 +197,7 @@ impl<T: Transport> Connection<T> {
         if let Outlet::Held(sequence) = self.outlet {
             // It was skipped because its replies wait for the log, which may have become durable meanwhile.
             let durable = node.durable.released();
-            return Ok(if sequence > durable { Turn::Wait } else { Turn::Again });
+            return Ok(if sequence > durable { Turn::AwaitSocket } else { Turn::Yield });
         }
         // Replies that show changes which are not durable yet wait for the log, and so does the connection.
         if self.transport.unsent() > 0
@@ -206,10 +206,10 @@ impl<T: Transport> Connection<T> {
             self.outlet = Outlet::Held(sequence);
             self.transport.shrink_buffers(&mut pool.buffers);
             self.give_reader(pool);
-            return Ok(Turn::Hold(sequence));
+            return Ok(Turn::AwaitLog(sequence));
         }
         self.publish(node)?;
-        let waits = executed == Executed::Wait && !self.doing.is_paused();
+        let waits = executed == Executed::Blocked && !self.doing.is_paused();
         // Nothing is left to execute, and the peer has closed or draining has seen silence: close after the replies.
         if waits && (self.inlet.has_ended() || self.is_quiet(node)) {
             self.doing = ConnectionState::Closing;
@@ -230,7 +230,7 @@ impl<T: Transport> Connection<T> {
             ConnectionState::Closing => false,
             _ => !self.doing.is_away(),
         };
-        Ok(if more && self.may_go_on(node) { Turn::Again } else { Turn::Wait })
+        Ok(if more && self.may_go_on(node) { Turn::Yield } else { Turn::AwaitSocket })
     }
 
     /// Returns the number of unsent bytes above which the connection is neither read nor executed.
@@ -352,10 +352,10 @@ impl<T: Transport> Connection<T> {
             false => UNAUTHENTICATED_DISCARDED_LEN_MAX,
         };
         let ConnectionState::Lingering { discarded, .. } = &mut self.doing else {
-            return Ok(Turn::Wait);
+            return Ok(Turn::AwaitSocket);
         };
         if !self.inlet.is_readable() {
-            return Ok(Turn::Wait);
+            return Ok(Turn::AwaitSocket);
         }
         let arrival = self.transport.progress(&mut pool.buffers, usize::MAX)?;
         let len = self.transport.input().len();
@@ -370,8 +370,8 @@ impl<T: Transport> Connection<T> {
         Ok(match arrival {
             Arrival::End => Turn::Close,
             _ if *discarded > most => Turn::Close,
-            _ if self.inlet.is_readable() => Turn::Again,
-            _ => Turn::Wait,
+            _ if self.inlet.is_readable() => Turn::Yield,
+            _ => Turn::AwaitSocket,
         })
     }
 }

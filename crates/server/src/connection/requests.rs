@@ -21,22 +21,22 @@ use scurry_resp::{Parsed, Reply};
 const WORDS: [&[u8]; 2] = [b"POST", b"Host:"];
 
 impl<T: Transport> Connection<T> {
-    /// The middle part of a turn: executes complete requests until none is left (`Wait`), until there are too many
-    /// replies (`Again`), or until another core or thread has to act first (`Ask`, or `Wait` with a pause). The replies
+    /// The middle part of a turn: executes complete requests until none is left (`Blocked`), until there are too many
+    /// replies (`Yield`), or until another core or thread has to act first (`AskCores`, or `Blocked` with a pause). The replies
     /// are written to the output but not sent.
     pub(crate) fn execute(&mut self, node: &mut Node, pool: &mut Pool) -> Executed {
         match self.doing {
-            _ if self.outlet.is_held() => return Executed::Wait,
+            _ if self.outlet.is_held() => return Executed::Blocked,
             ConnectionState::Serving => {}
             ConnectionState::Closing => {
                 self.drop_input();
-                return Executed::Wait;
+                return Executed::Blocked;
             }
-            _ => return Executed::Wait,
+            _ => return Executed::Blocked,
         }
         // The log has too much to write already: the requests wait until some of it is written.
         if node.is_congested() {
-            return Executed::Again;
+            return Executed::Yield;
         }
         let mut reader = self.reader.take().unwrap_or_else(|| pool.take_reader());
         let room = self.unsent_len_max(node).saturating_sub(self.transport.unsent());
@@ -57,7 +57,7 @@ impl<T: Transport> Connection<T> {
             if closes {
                 reader.restart();
                 done = input.len();
-                break Executed::Wait;
+                break Executed::Blocked;
             }
             let rest = &input[done..];
             if !reader.is_ahead() {
@@ -80,17 +80,17 @@ impl<T: Transport> Connection<T> {
                 node.first_hash = reader.hash(executed);
                 match requests.request(node, &mut self.client, spec, args) {
                     Next::Go => executed += 1,
-                    Next::Again => stop = Some(Executed::Again),
-                    Next::Wait | Next::Part => stop = Some(Executed::Wait),
-                    Next::Ask(question) => stop = Some(Executed::Ask(question)),
-                    Next::Pause => {
+                    Next::Yield => stop = Some(Executed::Yield),
+                    Next::AfterGathered | Next::RestAfterGathered => stop = Some(Executed::Blocked),
+                    Next::AskCores(question) => stop = Some(Executed::AskCores(question)),
+                    Next::Suspend => {
                         executed += 1;
                         self.doing = ConnectionState::Awaiting;
-                        stop = Some(Executed::Wait);
+                        stop = Some(Executed::Blocked);
                     }
                     Next::Scatter => {
                         executed += 1;
-                        stop = Some(Executed::Wait);
+                        stop = Some(Executed::Blocked);
                     }
                     Next::Close => {
                         executed += 1;
@@ -111,7 +111,7 @@ impl<T: Transport> Connection<T> {
                 // The error reply belongs after replies that other cores still owe.
                 (None, Some(Parsed::Error(_))) if found == 0 && !requests.gather.is_empty() => {
                     reader.restart();
-                    break Executed::Wait;
+                    break Executed::Blocked;
                 }
                 (None, Some(Parsed::Error(error))) if found == 0 => {
                     node.counters.protocol_errors += 1;
@@ -124,7 +124,7 @@ impl<T: Transport> Connection<T> {
                 }
                 // The rest of a request has not arrived yet.
                 (None, Some(Parsed::Incomplete(_))) if !closes => {
-                    break Executed::Wait;
+                    break Executed::Blocked;
                 }
                 _ => {}
             }

@@ -138,22 +138,22 @@ impl Outlet {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Executed {
     /// Nothing can be executed now.
-    Wait,
+    Blocked,
     /// More can be executed, after the turns of other connections.
-    Again,
+    Yield,
     /// Every core, this one included, has to answer; go on when [`super::Connection::told`] has all answers.
-    Ask(Question),
+    AskCores(Question),
 }
 
 /// The loop's next action after a connection's turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Turn {
     /// Nothing until the socket reports an event.
-    Wait,
+    AwaitSocket,
     /// Nothing until the log is durable up to this sequence.
-    Hold(u64),
+    AwaitLog(u64),
     /// Another turn, after the turns of other connections.
-    Again,
+    Yield,
     /// Another turn, and a timeout for the peer to close after it has been told.
     Linger,
     /// Close the connection.

@@ -29,15 +29,15 @@ pub(crate) enum Next {
     /// The next request.
     Go,
     /// The same request again, after the turns of other connections.
-    Again,
+    Yield,
     /// The same request again, once the gathered ones are executed.
-    Wait,
+    AfterGathered,
     /// The same request again, when every core has answered this question.
-    Ask(Question),
+    AskCores(Question),
     /// The rest of this request, once the gathered part is executed.
-    Part,
+    RestAfterGathered,
     /// Nothing until the reply to this request arrives.
-    Pause,
+    Suspend,
     /// Nothing until the gathered requests are executed.
     Scatter,
     /// Nothing: the client has asked to close.
@@ -47,7 +47,10 @@ pub(crate) enum Next {
 impl Next {
     /// Reports whether the request was not executed, or not completely.
     fn comes_again(&self) -> bool {
-        matches!(self, Next::Again | Next::Wait | Next::Ask(_) | Next::Part)
+        matches!(
+            self,
+            Next::Yield | Next::AfterGathered | Next::AskCores(_) | Next::RestAfterGathered
+        )
     }
 }
 
@@ -81,7 +84,7 @@ impl TurnRequests<'_> {
     ) -> Next {
         // The output is full or the log's frame is long: other connections have their turns first.
         if self.out.len() >= self.out_len_max || node.is_frame_long() {
-            return Next::Again;
+            return Next::Yield;
         }
         if let Some(spec) = spec.filter(|_| self.begun > 0) {
             // The head of its reply is already sent, so an error reply is no longer possible.
@@ -101,7 +104,7 @@ impl TurnRequests<'_> {
         let here = match route {
             Route::Here => self.gather.is_empty(),
             Route::Alone if self.gather.is_empty() => true,
-            Route::Alone => return Next::Wait,
+            Route::Alone => return Next::AfterGathered,
             Route::Core(_) | Route::Keys | Route::Every => false,
         };
         let mut route = route;
@@ -109,9 +112,9 @@ impl TurnRequests<'_> {
             match dispatch::execute(node, client, spec, args, self.out) {
                 Effect::None => return Next::Go,
                 Effect::Close => return Next::Close,
-                Effect::Ask(question) => return Next::Ask(question),
-                Effect::Wait => return Next::Pause,
-                Effect::Every => route = Route::Every,
+                Effect::AskCores(question) => return Next::AskCores(question),
+                Effect::Suspend => return Next::Suspend,
+                Effect::EveryCore => route = Route::Every,
             }
         }
         let Some(spec) = spec else { return Next::Go };
@@ -126,7 +129,7 @@ impl TurnRequests<'_> {
             // All gathered requests have the same tracking mode, so that their reads are tracked alike.
             || client.tracking.is_some() && !self.gather.is_of(client.tracker(self.core))
         {
-            return Next::Wait;
+            return Next::AfterGathered;
         }
         self.spread(node, client, spec, args, route)
     }
@@ -150,7 +153,7 @@ impl TurnRequests<'_> {
                 let left = spreader.keys(gather, spec, args, |key| slots.owner_of(key));
                 self.begun = left.unwrap_or(0);
                 if left.is_some() {
-                    return Next::Part;
+                    return Next::RestAfterGathered;
                 }
             }
             Route::Every => spreader.every(&mut self.gather, spec, args),

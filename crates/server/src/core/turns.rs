@@ -56,7 +56,7 @@ impl Core {
                 let Some(key) = self.queue.pop(lane) else { break };
                 if let Some(requests) = self.arrive(key) {
                     found += requests;
-                    group.push((key, Executed::Wait));
+                    group.push((key, Executed::Blocked));
                 }
             }
             let connections = group.iter().filter_map(|(key, _)| self.connections.get(*key));
@@ -102,10 +102,10 @@ impl Core {
             let connection = self.connections.get_mut(key)?;
             let executed = connection.execute(&mut self.node, &mut self.pool);
             self.node.look_at_commits();
-            let Executed::Ask(question) = executed else { return Some(executed) };
+            let Executed::AskCores(question) = executed else { return Some(executed) };
             if connection.has_pending(&self.node) {
                 // Replies before this one are not durable yet.
-                return Some(Executed::Again);
+                return Some(Executed::Yield);
             }
             if !self.ask(key, question) {
                 self.connections.get_mut(key)?.count_memory(&mut self.node);
@@ -130,12 +130,12 @@ impl Core {
         }
         let Some(connection) = self.connections.get_mut(key) else { return };
         match turn {
-            Ok(Turn::Wait) => {}
-            Ok(Turn::Hold(sequence)) => {
+            Ok(Turn::AwaitSocket) => {}
+            Ok(Turn::AwaitLog(sequence)) => {
                 let replies = HeldOutput::Replies(connection.client.ticket);
                 self.node.durable.hold(sequence, replies);
             }
-            Ok(Turn::Again) => self.enqueue(key),
+            Ok(Turn::Yield) => self.enqueue(key),
             Ok(Turn::Linger) => {
                 let until_ms = self.node.now.uptime_ms + LINGER_MS_MAX;
                 self.lingering.push(connection.client.ticket, until_ms);

@@ -195,7 +195,7 @@ pub(crate) fn execute(
                 }
             };
             // A command that needs other cores is measured when it is executed again, or on those cores.
-            if !matches!(effect, Effect::Ask(_) | Effect::Every)
+            if !matches!(effect, Effect::AskCores(_) | Effect::EveryCore)
                 && node.slowness.stopwatch.ends_after(alone, spec)
             {
                 node.span_ended(Origin::Client(client), Some((spec, args)));
@@ -212,7 +212,7 @@ pub(crate) fn execute(
         }
         (None, None) => Effect::None,
     };
-    if !matches!(effect, Effect::Ask(_) | Effect::Every) {
+    if !matches!(effect, Effect::AskCores(_) | Effect::EveryCore) {
         count(node, spec, &out[begin..]);
     }
     if node.tracking.is_active() {

@@ -10,10 +10,10 @@ pub(crate) enum Effect {
     Close,
     /// The reply is not written: every core has to answer this question first. The request is executed again when
     /// `client.told` has the answers.
-    Ask(Question),
+    AskCores(Question),
     /// The reply is not written: every core has to do its part.
-    Every,
+    EveryCore,
     /// The reply is not written: it needs the verdict on a password, or another thread forms it. No further request of
     /// the connection is executed until it arrives.
-    Wait,
+    Suspend,
 }

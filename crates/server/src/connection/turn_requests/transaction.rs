@@ -49,7 +49,7 @@ impl TurnRequests<'_> {
         }
         // Replies keep their order, so the gathered requests come first.
         if !self.gather.is_empty() {
-            return Some(Next::Wait);
+            return Some(Next::AfterGathered);
         }
         let Some(spec) = spec else {
             spoil(client);

@@ -109,7 +109,7 @@ fn enter(
                 return Effect::None;
             }
             client.entry = Some(Box::new(Entry { name: name.into(), greeting }));
-            return Effect::Wait;
+            return Effect::Suspend;
         }
     };
     conclude(node, client, user, Entry { name: name.into(), greeting }, reply);

@@ -109,7 +109,7 @@ pub(crate) fn list(client: &mut Client, args: Args<'_>, reply: &mut Reply<'_>) -
         reply.error(SYNTAX_ERROR);
         return Effect::None;
     }
-    let Some(told) = client.told.take() else { return Effect::Ask(Question::Clients) };
+    let Some(told) = client.told.take() else { return Effect::AskCores(Question::Clients) };
     let mut text = String::new();
     for answer in told {
         if let Answer::Clients(lines) = answer {

@@ -25,7 +25,7 @@ pub(crate) fn follow(
         Ok(request) => match thread(node, client, &request) {
             Ok(thread) => {
                 begin(node, client, &request, thread);
-                Effect::Wait
+                Effect::Suspend
             }
             Err(text) => {
                 reply.error(text);
@@ -89,7 +89,7 @@ pub(crate) fn state(
         statement: Some(Statement { period: Span { from, to }, unit, is_reversed, shown }),
     };
     send(node, client, request, thread);
-    Effect::Wait
+    Effect::Suspend
 }
 
 fn sender(node: &Node, client: &Client) -> Sender {

@@ -53,7 +53,7 @@ pub(crate) fn info(
     args: Args<'_>,
     reply: &mut Reply<'_>,
 ) -> Effect {
-    let Some(told) = client.told.take() else { return Effect::Ask(Question::Report) };
+    let Some(told) = client.told.take() else { return Effect::AskCores(Question::Report) };
     let source = Source { node, client, all: Report::of_all(&told) };
     let mut lines = Lines(String::new());
     for section in SECTIONS {

@@ -116,10 +116,10 @@ pub(crate) fn flush(
         return Effect::None;
     }
     if force {
-        return Effect::Every;
+        return Effect::EveryCore;
     }
     // First call: ask every core. The command is executed again with the answers.
-    let Some(told) = client.told.take() else { return Effect::Ask(Question::Report) };
+    let Some(told) = client.told.take() else { return Effect::AskCores(Question::Report) };
     let all = Report::of_all(&told);
     if all.durable.failed {
         reply.error(LOG_FAILED);
@@ -129,7 +129,7 @@ pub(crate) fn flush(
         refuse_flush(args, reply);
         return Effect::None;
     }
-    Effect::Every
+    Effect::EveryCore
 }
 
 /// Deletes this core's keys. Checks again for accounts, since one may have been created meanwhile.

@@ -23,7 +23,7 @@ fn told(client: &mut Client) -> Option<Latency> {
 }
 
 pub(crate) fn latest(client: &mut Client, reply: &mut Reply<'_>) -> Effect {
-    let Some(latency) = told(client) else { return Effect::Ask(Question::Latency) };
+    let Some(latency) = told(client) else { return Effect::AskCores(Question::Latency) };
     let known = || {
         Event::ALL.into_iter().filter_map(|event| {
             let history = latency.history(event);
@@ -47,7 +47,7 @@ pub(crate) fn history(client: &mut Client, args: Args<'_>, reply: &mut Reply<'_>
         reply.array(0);
         return Effect::None;
     };
-    let Some(latency) = told(client) else { return Effect::Ask(Question::Latency) };
+    let Some(latency) = told(client) else { return Effect::AskCores(Question::Latency) };
     let samples = latency.history(event).samples();
     reply.array(samples.len());
     for sample in samples {
@@ -69,7 +69,7 @@ pub(crate) fn reset(node: &mut Node, args: Args<'_>, reply: &mut Reply<'_>) {
 }
 
 pub(crate) fn doctor(client: &mut Client, reply: &mut Reply<'_>) -> Effect {
-    let Some(latency) = told(client) else { return Effect::Ask(Question::Latency) };
+    let Some(latency) = told(client) else { return Effect::AskCores(Question::Latency) };
     if !latency.is_on() {
         reply.verbatim(OFF);
         return Effect::None;

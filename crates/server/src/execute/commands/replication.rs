@@ -133,7 +133,7 @@ fn wish(
                 let sender = Sender { core: node.core, connection: key, client: number };
                 if group.ask(wish, sender) {
                     client.wishes = true;
-                    return Effect::Wait;
+                    return Effect::Suspend;
                 }
                 reply.error("ERR this node stops: ask the one that leads next");
             }

@@ -48,7 +48,7 @@ pub(crate) fn write(
 
 /// Answers TOTALS over all cores that the client's port stands for.
 pub(crate) fn totals(client: &mut Client, reply: &mut Reply<'_>) -> Effect {
-    let Some(told) = client.told.take() else { return Effect::Ask(Question::Report) };
+    let Some(told) = client.told.take() else { return Effect::AskCores(Question::Report) };
     let all = Report::of_all(&told);
     if all.durable.failed {
         reply.error(LOG_FAILED);

@@ -30,7 +30,7 @@ pub(crate) fn get(client: &mut Client, args: Args<'_>, reply: &mut Reply<'_>) ->
             return Effect::None;
         }
     };
-    let Some(told) = client.told.take() else { return Effect::Ask(Question::Slowlog) };
+    let Some(told) = client.told.take() else { return Effect::AskCores(Question::Slowlog) };
     let lists = told.into_iter().filter_map(|answer| match answer {
         Answer::Slowlog(entries) => Some(entries),
         _ => None,
