@@ -2,7 +2,7 @@
 //! docs/formats/snapshot.md has the bytes.
 
 use crate::cursor::Cursor;
-use crate::entry::{Entry, take_entry};
+use crate::entry::{SnapshotEntry, take_entry};
 use crate::framing::{self, Framing, HEADER_LEN, Start};
 use crate::{FrameError, RecordError, Seal};
 
@@ -84,7 +84,7 @@ pub struct Entries<'a> {
 }
 
 impl<'a> Iterator for Entries<'a> {
-    type Item = Result<Entry<'a>, RecordError>;
+    type Item = Result<SnapshotEntry<'a>, RecordError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.broken {

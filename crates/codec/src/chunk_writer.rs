@@ -3,7 +3,7 @@
 use crate::entry::put_entry;
 use crate::framing::{self, HEADER_LEN};
 use crate::pen::FieldWriter;
-use crate::{Entry, FRAME_LEN_MAX, Positions, Seal};
+use crate::{FRAME_LEN_MAX, Positions, Seal, SnapshotEntry};
 use alloc::vec::Vec;
 
 /// Builds consecutive chunks in one buffer.
@@ -27,7 +27,7 @@ impl ChunkWriter {
     }
 
     /// Adds an entry to the open chunk.
-    pub fn entry(&mut self, entry: &Entry<'_>) {
+    pub fn entry(&mut self, entry: &SnapshotEntry<'_>) {
         debug_assert!(self.open_len() < FRAME_LEN_MAX);
         let mut pen = FieldWriter::new(&mut self.bytes);
         put_entry(&mut pen, entry);

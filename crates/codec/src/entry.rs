@@ -17,7 +17,7 @@ use scurry_ledger::Time;
 
 /// One key of a snapshot with its content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Entry<'a> {
+pub enum SnapshotEntry<'a> {
     /// A plain value.
     Value {
         /// Key of the value.
@@ -56,14 +56,14 @@ pub enum Entry<'a> {
     },
 }
 
-impl<'a> Entry<'a> {
+impl<'a> SnapshotEntry<'a> {
     /// Returns the key of the entry.
     pub fn key(&self) -> &'a [u8] {
         match *self {
-            Entry::Value { key, .. }
-            | Entry::Account { id: key, .. }
-            | Entry::Entity { key, .. }
-            | Entry::Tombstone { key, .. } => key,
+            SnapshotEntry::Value { key, .. }
+            | SnapshotEntry::Account { id: key, .. }
+            | SnapshotEntry::Entity { key, .. }
+            | SnapshotEntry::Tombstone { key, .. } => key,
         }
     }
 }
@@ -81,14 +81,14 @@ const VERSION: u8 = 2;
 /// Length of the shortest entry, bytes: a kind, flags and two lengths.
 pub const ENTRY_LEN_MIN: usize = 4;
 
-pub(crate) fn put_entry(pen: &mut FieldWriter<'_>, entry: &Entry<'_>) {
+pub(crate) fn put_entry(pen: &mut FieldWriter<'_>, entry: &SnapshotEntry<'_>) {
     let (kind, key, value, expires, version) = match *entry {
-        Entry::Value { key, expires, value } => (VALUE, key, value, expires, None),
-        Entry::Account { id, image } => (ACCOUNT, id, image, None, None),
-        Entry::Entity { key, version, expires, value } => {
+        SnapshotEntry::Value { key, expires, value } => (VALUE, key, value, expires, None),
+        SnapshotEntry::Account { id, image } => (ACCOUNT, id, image, None, None),
+        SnapshotEntry::Entity { key, version, expires, value } => {
             (ENTITY, key, value, expires, Some(version))
         }
-        Entry::Tombstone { key, version, forget_at } => {
+        SnapshotEntry::Tombstone { key, version, forget_at } => {
             (TOMBSTONE, key, &[][..], Some(forget_at), Some(version))
         }
     };
@@ -113,7 +113,7 @@ pub(crate) fn put_entry(pen: &mut FieldWriter<'_>, entry: &Entry<'_>) {
     pen.bytes(value);
 }
 
-pub(crate) fn take_entry<'a>(from: &mut Cursor<'a>) -> Result<Entry<'a>, RecordError> {
+pub(crate) fn take_entry<'a>(from: &mut Cursor<'a>) -> Result<SnapshotEntry<'a>, RecordError> {
     let (kind, flags) = (from.byte()?, from.byte()?);
     if flags & !(EXPIRES | VERSION) != 0 {
         return Err(Malformed::Choice.into());
@@ -124,11 +124,13 @@ pub(crate) fn take_entry<'a>(from: &mut Cursor<'a>) -> Result<Entry<'a>, RecordE
     let value_len = from.len()?;
     let (key, value) = (from.bytes(key_len)?, from.bytes(value_len)?);
     match (kind, expires, version) {
-        (VALUE, expires, None) => Ok(Entry::Value { key, expires, value }),
-        (ACCOUNT, None, None) => Ok(Entry::Account { id: key, image: value }),
-        (ENTITY, expires, Some(version)) => Ok(Entry::Entity { key, version, expires, value }),
+        (VALUE, expires, None) => Ok(SnapshotEntry::Value { key, expires, value }),
+        (ACCOUNT, None, None) => Ok(SnapshotEntry::Account { id: key, image: value }),
+        (ENTITY, expires, Some(version)) => {
+            Ok(SnapshotEntry::Entity { key, version, expires, value })
+        }
         (TOMBSTONE, Some(forget_at), Some(version)) if value.is_empty() => {
-            Ok(Entry::Tombstone { key, version, forget_at })
+            Ok(SnapshotEntry::Tombstone { key, version, forget_at })
         }
         (VALUE | ACCOUNT | ENTITY | TOMBSTONE, ..) => Err(Malformed::Choice.into()),
         _ => Err(RecordError::Kind(kind)),

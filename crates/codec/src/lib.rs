@@ -36,7 +36,7 @@ pub use change::{ChangeError, ChangeVisitor, decode_change, encode_change, read_
 pub use chunk::{Chunk, Chunked, Entries, Positions, checked_chunk, read_chunk};
 pub use chunk_writer::ChunkWriter;
 pub use cursor::Malformed;
-pub use entry::{ENTRY_LEN_MIN, Entry};
+pub use entry::{ENTRY_LEN_MIN, SnapshotEntry};
 pub use entry_frame::{LogEntry, content_of, put_entry};
 pub use foreign::{IMAGE_LEN_MAX, UntrustedImageError, decode_foreign_account};
 pub use frame::{Frame, Framed, checked_frame, read_frame};

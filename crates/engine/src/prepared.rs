@@ -1,7 +1,7 @@
 //! The part of restoring an entry that needs no shard, for the thread that reads ahead.
 
 use crate::KeyHasher;
-use scurry_codec::{Entry, decode_account};
+use scurry_codec::{SnapshotEntry, decode_account};
 use scurry_ledger::{Account, AccountContribution, Status, Time, Totals, next_due};
 
 /// Data of a snapshot entry that is computed without its shard.
@@ -32,10 +32,12 @@ impl Preparer {
 
     /// Prepares an entry. An unreadable image is left to the shard, which reports it after everything before it is
     /// restored.
-    pub(crate) fn prepare(&mut self, entry: &Entry<'_>) -> Prepared {
+    pub(crate) fn prepare(&mut self, entry: &SnapshotEntry<'_>) -> Prepared {
         let hash = self.hasher.hash(entry.key());
         let counted = match entry {
-            Entry::Account { image, .. } if image.len() <= self.apart_len => self.count(image),
+            SnapshotEntry::Account { image, .. } if image.len() <= self.apart_len => {
+                self.count(image)
+            }
             _ => None,
         };
         Prepared { hash, counted }

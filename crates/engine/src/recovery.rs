@@ -16,7 +16,7 @@ pub use error::RecoveryError;
 pub use group::{GroupEntry, GroupLog, look_at_group, survey_group};
 use read_ahead::{ReadAhead, read_ahead};
 use replay::{RecordBatch, Replay, apply};
-use scurry_codec::{Entry, Record};
+use scurry_codec::{Record, SnapshotEntry};
 use scurry_ledger::{Time, Totals};
 
 /// Destination of recovery: one shard, or the shards of a server whose number of threads has changed since the files
@@ -27,7 +27,7 @@ pub trait Sink {
     /// Prepares for this many entries of a snapshot.
     fn make_room(&mut self, _entries: u64) {}
     /// Restores an entry of a snapshot.
-    fn restore(&mut self, entry: &Entry<'_>) -> Result<(), ReplayError>;
+    fn restore(&mut self, entry: &SnapshotEntry<'_>) -> Result<(), ReplayError>;
     /// Returns a preparer of entries for the reading thread. None when the shard of an entry is not known in advance.
     fn preparer(&self) -> Option<Preparer> {
         None
@@ -35,7 +35,7 @@ pub trait Sink {
     /// Restores prepared entries of a snapshot in order, with the totals that were counted for them.
     fn restore_all(
         &mut self,
-        entries: &[Entry<'_>],
+        entries: &[SnapshotEntry<'_>],
         _prepared: &[Prepared],
         _totals: &Totals,
     ) -> Result<(), ReplayError> {
@@ -64,7 +64,7 @@ impl Sink for Shard {
         Shard::make_room(self, entries);
     }
 
-    fn restore(&mut self, entry: &Entry<'_>) -> Result<(), ReplayError> {
+    fn restore(&mut self, entry: &SnapshotEntry<'_>) -> Result<(), ReplayError> {
         Shard::restore(self, entry)
     }
 
@@ -74,7 +74,7 @@ impl Sink for Shard {
 
     fn restore_all(
         &mut self,
-        entries: &[Entry<'_>],
+        entries: &[SnapshotEntry<'_>],
         prepared: &[Prepared],
         totals: &Totals,
     ) -> Result<(), ReplayError> {

@@ -2,7 +2,7 @@
 //! and chunks of a short life.
 
 use scurry_codec::{
-    ChunkWriter, Entry, FrameWriter, Positions, Seal, encode_account, encode_change,
+    ChunkWriter, FrameWriter, Positions, Seal, SnapshotEntry, encode_account, encode_change,
 };
 use scurry_fuzz::frame::LOG_ID;
 use scurry_ledger::{
@@ -117,12 +117,17 @@ fn chunks(life: &[(&str, Change, Option<Account>)]) -> Vec<(&'static str, Vec<u8
     for account in life.iter().filter_map(|(_, _, account)| account.as_ref()).skip(3).take(2) {
         let mut image = Vec::new();
         encode_account(account, &mut image);
-        writer.entry(&Entry::Account { id: b"15550100", image: &image });
+        writer.entry(&SnapshotEntry::Account { id: b"15550100", image: &image });
     }
     sealed(&mut writer, "accounts");
-    writer.entry(&Entry::Value { key: b"key", expires: Some(at), value: b"value" });
-    writer.entry(&Entry::Entity { key: b"entity", version: 3, expires: None, value: b"value" });
-    writer.entry(&Entry::Tombstone { key: b"gone", version: 4, forget_at: at });
+    writer.entry(&SnapshotEntry::Value { key: b"key", expires: Some(at), value: b"value" });
+    writer.entry(&SnapshotEntry::Entity {
+        key: b"entity",
+        version: 3,
+        expires: None,
+        value: b"value",
+    });
+    writer.entry(&SnapshotEntry::Tombstone { key: b"gone", version: 4, forget_at: at });
     sealed(&mut writer, "plain");
     sealed(&mut writer, "empty");
     chunks

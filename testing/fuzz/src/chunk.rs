@@ -30,7 +30,7 @@ fn read(chunk: &Chunk<'_>, data: &[u8]) {
             assert!(entries.next().is_none(), "an error is the end");
             return;
         };
-        if let scurry_codec::Entry::Account { image, .. } = entry {
+        if let scurry_codec::SnapshotEntry::Account { image, .. } = entry {
             // An image may be invalid; it must not panic.
             let _ = decode_account(image, &mut Account::empty(Status::Active));
         }

@@ -1,7 +1,7 @@
 //! Compares everything that a shard can show with the expected state.
 
 use crate::world::{ACCOUNTS, Checked, KEYS, World};
-use scurry_codec::{ChunkWriter, Chunked, Entry, Positions, Seal, read_chunk};
+use scurry_codec::{ChunkWriter, Chunked, Positions, Seal, SnapshotEntry, read_chunk};
 use scurry_engine::{EntityState, KeyKind, Shard, checksum};
 use scurry_ledger::{AccountContribution, Name, Time, Totals, validate, view};
 use scurry_model::Held;
@@ -185,11 +185,11 @@ pub fn entries_of(shard: &Shard, now: Time) -> Vec<String> {
     chunk.take(&mut bytes);
     let Chunked::Chunk(chunk) = read_chunk(seal, &bytes) else { panic!("it was just sealed") };
     let entries = chunk.entries().map(|entry| entry.expect("it was just written"));
-    let is_over = |entry: &Entry<'_>| {
+    let is_over = |entry: &SnapshotEntry<'_>| {
         match *entry {
-            Entry::Value { expires, .. } | Entry::Entity { expires, .. } => expires,
-            Entry::Tombstone { forget_at, .. } => Some(forget_at),
-            Entry::Account { .. } => None,
+            SnapshotEntry::Value { expires, .. } | SnapshotEntry::Entity { expires, .. } => expires,
+            SnapshotEntry::Tombstone { forget_at, .. } => Some(forget_at),
+            SnapshotEntry::Account { .. } => None,
         }
         .is_some_and(|expires| expires <= now)
     };

@@ -5,7 +5,7 @@ use crate::SimDisk;
 use crate::audit::{audit, entries_of, read};
 use crate::sim::Sim;
 use crate::world::{ACCOUNTS, Checked, KEYS, World};
-use scurry_codec::{Entry, Record};
+use scurry_codec::{Record, SnapshotEntry};
 use scurry_engine::{
     Disk, KeyHasher, LogReader, ReplayError, RequiredExtent, Shard, Sink, Step, Until, recover,
     snapshot_name, snapshot_of,
@@ -184,7 +184,7 @@ impl Sink for Two {
         self.0.iter_mut().for_each(Shard::clear);
     }
 
-    fn restore(&mut self, entry: &Entry<'_>) -> Result<(), ReplayError> {
+    fn restore(&mut self, entry: &SnapshotEntry<'_>) -> Result<(), ReplayError> {
         self.of(entry.key()).restore(entry)
     }
 

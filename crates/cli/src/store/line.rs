@@ -2,7 +2,7 @@
 
 use super::fact::{Fact, facts};
 use super::text::time_text;
-use scurry_codec::{Balance, Entry, Record, decode_account, decode_change};
+use scurry_codec::{Balance, Record, SnapshotEntry, decode_account, decode_change};
 use scurry_ledger::{Account, Change, Status, Time};
 use serde_json::{Value, json};
 
@@ -47,7 +47,7 @@ pub(crate) fn record_line(sequence: u64, at: Time, record: &Record<'_>, is_json:
 }
 
 /// Formats an entry of a snapshot as text or JSON.
-pub(crate) fn entry_line(entry: &Entry<'_>, is_json: bool) -> String {
+pub(crate) fn entry_line(entry: &SnapshotEntry<'_>, is_json: bool) -> String {
     let line = of_entry(entry);
     if is_json { line.json(vec![]) } else { line.text() }
 }
@@ -69,12 +69,12 @@ pub(crate) fn kind_of(record: &Record<'_>) -> &'static str {
 }
 
 /// Returns the name of an entry's kind, as tallies use it.
-pub(crate) fn kind_of_entry(entry: &Entry<'_>) -> &'static str {
+pub(crate) fn kind_of_entry(entry: &SnapshotEntry<'_>) -> &'static str {
     match entry {
-        Entry::Value { .. } => "value",
-        Entry::Account { .. } => "account",
-        Entry::Entity { .. } => "entity",
-        Entry::Tombstone { .. } => "tombstone",
+        SnapshotEntry::Value { .. } => "value",
+        SnapshotEntry::Account { .. } => "account",
+        SnapshotEntry::Entity { .. } => "entity",
+        SnapshotEntry::Tombstone { .. } => "tombstone",
     }
 }
 
@@ -108,19 +108,21 @@ fn of_record(record: &Record<'_>) -> Line {
     }
 }
 
-fn of_entry(entry: &Entry<'_>) -> Line {
+fn of_entry(entry: &SnapshotEntry<'_>) -> Line {
     let kind = kind_of_entry(entry);
     let line = |key: &[u8], text, fields| Line { kind, key: Some(shown(key)), text, fields };
     match *entry {
-        Entry::Value { key, expires, value } => {
+        SnapshotEntry::Value { key, expires, value } => {
             let text = format!("{}{}", short(value), expiry_text(expires));
             line(key, text, vec![expiry(expires), ("value", json!(shown(value)))])
         }
-        Entry::Account { id, image } => of_image(line, id, image),
-        Entry::Entity { key, version, expires, value } => {
+        SnapshotEntry::Account { id, image } => of_image(line, id, image),
+        SnapshotEntry::Entity { key, version, expires, value } => {
             of_entity(line, key, version, expires, value)
         }
-        Entry::Tombstone { key, version, forget_at } => of_tombstone(line, key, version, forget_at),
+        SnapshotEntry::Tombstone { key, version, forget_at } => {
+            of_tombstone(line, key, version, forget_at)
+        }
     }
 }
 

@@ -11,7 +11,9 @@ use super::tally::Tally;
 use anyhow::{Result, ensure};
 pub(crate) use group::GroupSurvey;
 use log::read_log;
-use scurry_codec::{Entry, LogBase, SegmentHeader, SnapshotFooter, SnapshotHeader, decode_account};
+use scurry_codec::{
+    LogBase, SegmentHeader, SnapshotEntry, SnapshotFooter, SnapshotHeader, decode_account,
+};
 use scurry_engine::{
     BASE_NAME, Cut, Disk, File, LogId, RecoveryError, RequiredExtent, SnapshotReader, checksum,
     segment_name, segment_of, snapshot_name,
@@ -268,7 +270,7 @@ fn read_snapshot(
     while reader
         .chunk(|entry| {
             entries.add(kind_of_entry(entry));
-            if let Entry::Account { id, image } = entry
+            if let SnapshotEntry::Account { id, image } = entry
                 && let Err(error) = decode_account(image, &mut account)
             {
                 let text = || format!("{name}: account {}: {error}", id.escape_ascii());

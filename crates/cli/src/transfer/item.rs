@@ -1,6 +1,6 @@
 //! A key and its content on their way from one store to another.
 
-use scurry_codec::Entry;
+use scurry_codec::SnapshotEntry;
 use scurry_ledger::Time;
 
 /// A key with its content.
@@ -25,29 +25,35 @@ pub(super) enum Held {
 
 impl Item {
     /// Returns the entry of an export file.
-    pub(super) fn entry(&self) -> Entry<'_> {
+    pub(super) fn entry(&self) -> SnapshotEntry<'_> {
         let key = &self.key;
         match &self.held {
-            Held::Account { image } => Entry::Account { id: key, image },
-            Held::Value { expires, value } => Entry::Value { key, expires: *expires, value },
+            Held::Account { image } => SnapshotEntry::Account { id: key, image },
+            Held::Value { expires, value } => {
+                SnapshotEntry::Value { key, expires: *expires, value }
+            }
             Held::Entity { version, expires, value } => {
-                Entry::Entity { key, version: *version, expires: *expires, value }
+                SnapshotEntry::Entity { key, version: *version, expires: *expires, value }
             }
             Held::Deleted { version, forget_at } => {
-                Entry::Tombstone { key, version: *version, forget_at: *forget_at }
+                SnapshotEntry::Tombstone { key, version: *version, forget_at: *forget_at }
             }
         }
     }
 
     /// Reads an entry of an export file.
-    pub(super) fn of(entry: &Entry<'_>) -> Item {
+    pub(super) fn of(entry: &SnapshotEntry<'_>) -> Item {
         let held = match *entry {
-            Entry::Account { image, .. } => Held::Account { image: image.to_vec() },
-            Entry::Value { expires, value, .. } => Held::Value { expires, value: value.to_vec() },
-            Entry::Entity { version, expires, value, .. } => {
+            SnapshotEntry::Account { image, .. } => Held::Account { image: image.to_vec() },
+            SnapshotEntry::Value { expires, value, .. } => {
+                Held::Value { expires, value: value.to_vec() }
+            }
+            SnapshotEntry::Entity { version, expires, value, .. } => {
                 Held::Entity { version, expires, value: value.to_vec() }
             }
-            Entry::Tombstone { version, forget_at, .. } => Held::Deleted { version, forget_at },
+            SnapshotEntry::Tombstone { version, forget_at, .. } => {
+                Held::Deleted { version, forget_at }
+            }
         };
         Item { key: entry.key().to_vec(), held }
     }

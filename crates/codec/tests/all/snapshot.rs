@@ -2,8 +2,8 @@
 
 use crate::support::{AT, CHECKSUM, LOG_ID, flipped, hex, seal};
 use scurry_codec::{
-    Chunk, ChunkWriter, Chunked, Entry, FileKind, HashKey, HeaderError, LogFormat, Malformed,
-    Positions, RecordError, Seal, SegmentHeader, SnapshotFooter, SnapshotHeader, read_chunk,
+    Chunk, ChunkWriter, Chunked, FileKind, HashKey, HeaderError, LogFormat, Malformed, Positions,
+    RecordError, Seal, SegmentHeader, SnapshotEntry, SnapshotFooter, SnapshotHeader, read_chunk,
 };
 use scurry_ledger::Time;
 
@@ -20,12 +20,12 @@ const HEADER: SnapshotHeader =
 const FOOTER: SnapshotFooter =
     SnapshotFooter { chunks: 2, entries: 5, as_of: 43, version_last: 9, at: AT };
 
-const ENTRIES: [Entry<'_>; 5] = [
-    Entry::Value { key: b"forever", expires: None, value: b"" },
-    Entry::Value { key: b"key", expires: Some(AT), value: b"value" },
-    Entry::Account { id: b"15550100", image: b"image" },
-    Entry::Entity { key: b"entity", version: 8, expires: None, value: b"\0\xff" },
-    Entry::Tombstone { key: b"gone", version: 9, forget_at: Time(-1) },
+const ENTRIES: [SnapshotEntry<'_>; 5] = [
+    SnapshotEntry::Value { key: b"forever", expires: None, value: b"" },
+    SnapshotEntry::Value { key: b"key", expires: Some(AT), value: b"value" },
+    SnapshotEntry::Account { id: b"15550100", image: b"image" },
+    SnapshotEntry::Entity { key: b"entity", version: 8, expires: None, value: b"\0\xff" },
+    SnapshotEntry::Tombstone { key: b"gone", version: 9, forget_at: Time(-1) },
 ];
 
 fn segment(header: &SegmentHeader) -> Vec<u8> {
@@ -81,7 +81,7 @@ fn every_kind_of_entry_comes_back() {
     let first = chunk(&bytes);
     assert_eq!(first.positions(), Positions { from: 0, to: 1 << 63 });
     assert_eq!((first.as_of(), first.count()), (42, 5));
-    let entries: Result<Vec<Entry<'_>>, RecordError> = first.entries().collect();
+    let entries: Result<Vec<SnapshotEntry<'_>>, RecordError> = first.entries().collect();
     assert_eq!(entries.as_deref(), Ok(&ENTRIES[..]));
     let second = chunk(&bytes[first.len()..]);
     assert_eq!(second.positions(), Positions { from: 1 << 63, to: 0 });
@@ -136,7 +136,7 @@ fn what_is_sealed_is_taken_and_what_is_open_stays() {
     writer.seal(whole, 2);
     writer.take(&mut taken);
     assert_eq!((chunk(&taken).as_of(), chunk(&taken).len()), (2, taken.len()));
-    let entries: Result<Vec<Entry<'_>>, RecordError> = chunk(&taken).entries().collect();
+    let entries: Result<Vec<SnapshotEntry<'_>>, RecordError> = chunk(&taken).entries().collect();
     assert_eq!(entries.as_deref(), Ok(&ENTRIES[1..3]));
     assert_eq!((writer.count(), writer.open_len()), (0, CHUNK_HEADER_LEN));
 }

@@ -8,7 +8,7 @@ use crate::{
     Config, EntityPut, Expiry, KeyHasher, Outcome, Piece, ReplayError, Shard, Snapshot, Step,
 };
 use scurry_codec::{
-    Chunked, Entry, FrameWriter, Framed, HashKey, Late, Record, checked_chunk, read_chunk,
+    Chunked, FrameWriter, Framed, HashKey, Late, Record, SnapshotEntry, checked_chunk, read_chunk,
     read_frame, read_raw_record,
 };
 use scurry_ledger::{
@@ -39,7 +39,7 @@ impl Sink for Seen {
         unreachable!("no snapshot is given up");
     }
 
-    fn restore(&mut self, _: &Entry<'_>) -> Result<(), ReplayError> {
+    fn restore(&mut self, _: &SnapshotEntry<'_>) -> Result<(), ReplayError> {
         unreachable!("there is no snapshot");
     }
 
@@ -161,7 +161,7 @@ struct Refusing(Vec<u8>);
 impl Sink for Refusing {
     fn clear(&mut self) {}
 
-    fn restore(&mut self, _: &Entry<'_>) -> Result<(), ReplayError> {
+    fn restore(&mut self, _: &SnapshotEntry<'_>) -> Result<(), ReplayError> {
         Ok(())
     }
 

@@ -9,8 +9,8 @@ use crate::log_id::LogId;
 use crate::timers::{Lane, tick_of};
 use crate::{Key, Prepared, Preparer, Version};
 use scurry_codec::{
-    ChangeError, ChunkWriter, Entry as Stored, FrameWriter, HashKey, ImageError, LogFormat, Record,
-    RecordError, decode_account,
+    ChangeError, ChunkWriter, FrameWriter, HashKey, ImageError, LogFormat, Record, RecordError,
+    SnapshotEntry, decode_account,
 };
 use scurry_ledger::{AccountContribution, Time, Totals};
 use thiserror::Error;
@@ -157,14 +157,14 @@ impl Shard {
             let whole;
             let expires = entry.expires();
             chunk.entry(&match entry.kind() {
-                Kind::Value => Stored::Value { key, expires, value },
+                Kind::Value => SnapshotEntry::Value { key, expires, value },
                 Kind::Account => {
                     whole = self.whole_image(entry);
-                    Stored::Account { id: key, image: &whole }
+                    SnapshotEntry::Account { id: key, image: &whole }
                 }
-                Kind::Entity => Stored::Entity { key, version, expires, value },
+                Kind::Entity => SnapshotEntry::Entity { key, version, expires, value },
                 Kind::Tombstone => {
-                    Stored::Tombstone { key, version, forget_at: expires.unwrap_or(Time(0)) }
+                    SnapshotEntry::Tombstone { key, version, forget_at: expires.unwrap_or(Time(0)) }
                 }
             });
         })
@@ -184,7 +184,7 @@ impl Shard {
     /// for them.
     pub fn restore_all(
         &mut self,
-        entries: &[Stored<'_>],
+        entries: &[SnapshotEntry<'_>],
         prepared: &[Prepared],
         totals: &Totals,
     ) -> Result<(), ReplayError> {
@@ -209,22 +209,26 @@ impl Shard {
     }
 
     /// Restores an entry of a snapshot whose key is not in the table.
-    pub fn restore(&mut self, entry: &Stored<'_>) -> Result<(), ReplayError> {
+    pub fn restore(&mut self, entry: &SnapshotEntry<'_>) -> Result<(), ReplayError> {
         let prepared = Prepared { hash: self.table.hasher().hash(entry.key()), counted: None };
         self.restore_all(std::slice::from_ref(entry), &[prepared], &Totals::default())
     }
 
     /// Builds the table entry for an entry of a snapshot, and updates timers, index, identities and totals for it.
-    fn make(&mut self, prepared: &Prepared, entry: &Stored<'_>) -> Result<Entry, ReplayError> {
+    fn make(
+        &mut self,
+        prepared: &Prepared,
+        entry: &SnapshotEntry<'_>,
+    ) -> Result<Entry, ReplayError> {
         let hash = prepared.hash;
         let (key, head, value) = match *entry {
-            Stored::Value { key, expires, value } => (key, value_head(expires), value),
-            Stored::Account { id, image } => (id, Head::plain(Kind::Account), image),
-            Stored::Entity { key, version, expires, value } => {
+            SnapshotEntry::Value { key, expires, value } => (key, value_head(expires), value),
+            SnapshotEntry::Account { id, image } => (id, Head::plain(Kind::Account), image),
+            SnapshotEntry::Entity { key, version, expires, value } => {
                 let version = version_of(version, key)?;
                 (key, Head { kind: Kind::Entity, expires, version }, value)
             }
-            Stored::Tombstone { key, version, forget_at } => {
+            SnapshotEntry::Tombstone { key, version, forget_at } => {
                 let version = version_of(version, key)?;
                 let expires = Some(forget_at);
                 (key, Head { kind: Kind::Tombstone, expires, version }, &[][..])

@@ -4,8 +4,8 @@ use super::{snapshot_name, snapshot_of};
 use crate::log_id::{LogId, checksum};
 use crate::{Disk, File};
 use scurry_codec::{
-    Chunked, ENTRY_LEN_MIN, Entry, FrameError, HeaderError, RecordError, Seal, SnapshotFooter,
-    SnapshotHeader, checked_chunk, read_chunk,
+    Chunked, ENTRY_LEN_MIN, FrameError, HeaderError, RecordError, Seal, SnapshotEntry,
+    SnapshotFooter, SnapshotHeader, checked_chunk, read_chunk,
 };
 use std::io;
 use thiserror::Error;
@@ -245,7 +245,10 @@ impl<F: File> SnapshotReader<F> {
     }
 
     /// Visits the entries of the next chunk. Returns false at the end, when the snapshot was complete.
-    pub fn chunk(&mut self, mut visit: impl FnMut(&Entry<'_>)) -> Result<bool, SnapshotError> {
+    pub fn chunk(
+        &mut self,
+        mut visit: impl FnMut(&SnapshotEntry<'_>),
+    ) -> Result<bool, SnapshotError> {
         let Some((offset, bytes)) = self.next_chunk()? else { return Ok(false) };
         let mut outcome = Ok(());
         for entry in checked_chunk(bytes).into_iter().flat_map(|chunk| chunk.entries()) {

@@ -33,7 +33,7 @@ impl Sink for Spread<'_> {
         }
     }
 
-    fn restore(&mut self, entry: &scurry_codec::Entry<'_>) -> Result<(), ReplayError> {
+    fn restore(&mut self, entry: &scurry_codec::SnapshotEntry<'_>) -> Result<(), ReplayError> {
         self.of(entry.key()).restore(entry)
     }
 
