@@ -16,7 +16,7 @@ mod valkey;
 pub use fabric::Fabric;
 pub use net::{Cause, Limits, SimEvent};
 pub use queue::{SimQueue, SimStaging, SimWindow};
-pub use raw::RawPeer;
+pub use raw::Raw;
 pub use run::{Report, run, settings};
 pub use side::{Pace, Side};
 pub use stream::{Sizes, Stream};

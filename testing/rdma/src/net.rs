@@ -2,7 +2,7 @@
 //! flight. Nothing moves by itself: the caller chooses the end that executes its next request. So
 //! connections overtake each other, and requests of one connection do not.
 
-use scurry_rdma_proto::fabric::{Event, RemoteAddress};
+use scurry_rdma_proto::fabric::{Event, Target};
 use std::cell::Cell;
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
@@ -63,7 +63,7 @@ impl SimEvent {
 /// Effect of a request when it is executed.
 #[derive(Clone, Debug)]
 pub(crate) enum Act {
-    Write { bytes: Vec<u8>, to: RemoteAddress, immediate: Option<u32> },
+    Write { bytes: Vec<u8>, to: Target, immediate: Option<u32> },
     Send(Vec<u8>),
 }
 
@@ -147,7 +147,7 @@ impl Net {
         }
     }
 
-    fn allows(&self, peer: usize, to: RemoteAddress, len: usize) -> Option<usize> {
+    fn allows(&self, peer: usize, to: Target, len: usize) -> Option<usize> {
         let region = self.regions.get(&to.key).filter(|region| region.owner == peer)?;
         let offset = usize::try_from(to.address.checked_sub(region.address)?).ok()?;
         (offset.checked_add(len)? <= region.len).then_some(offset)

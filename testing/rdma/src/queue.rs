@@ -3,7 +3,7 @@
 
 use crate::fabric::Fabric;
 use crate::net::{Act, Work};
-use scurry_rdma_proto::fabric::{CONTROL_LEN, Queue, RemoteAddress, SendFlags, Staging, Window};
+use scurry_rdma_proto::fabric::{CONTROL_LEN, Queue, SendFlags, Staging, Target, Window};
 use std::cell::Cell;
 use std::io;
 use std::ops::Range;
@@ -32,13 +32,7 @@ impl SimQueue {
     }
 
     /// Queues a write of arbitrary bytes to any address.
-    pub fn write_raw(
-        &mut self,
-        number: u64,
-        bytes: &[u8],
-        to: RemoteAddress,
-        immediate: Option<u32>,
-    ) {
+    pub fn write_raw(&mut self, number: u64, bytes: &[u8], to: Target, immediate: Option<u32>) {
         self.post(number, Act::Write { bytes: bytes.to_vec(), to, immediate }, true, None);
     }
 
@@ -185,7 +179,7 @@ impl Queue for SimQueue {
         number: u64,
         from: &SimStaging,
         part: Range<usize>,
-        to: RemoteAddress,
+        to: Target,
         immediate: Option<u32>,
         flags: SendFlags,
     ) {

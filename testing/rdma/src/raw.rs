@@ -3,12 +3,12 @@
 use crate::fabric::Fabric;
 use crate::net::SimEvent;
 use crate::queue::{SimQueue, SimWindow};
-use scurry_rdma_proto::fabric::{Queue, RemoteAddress, Window};
+use scurry_rdma_proto::fabric::{Queue, Target, Window};
 use scurry_rdma_proto::{Memory, Message};
 
 /// One end of a connection without an endpoint.
 #[derive(Debug)]
-pub struct RawPeer {
+pub struct Raw {
     fabric: Fabric,
     /// Number of the end in the fabric.
     pub end: usize,
@@ -16,16 +16,16 @@ pub struct RawPeer {
     number: u64,
 }
 
-impl RawPeer {
+impl Raw {
     /// Creates a peer with this many receive entries.
     ///
     /// # Panics
     /// When its limits do not allow them.
     #[must_use]
-    pub fn new(fabric: &Fabric, end: usize, receives: usize) -> RawPeer {
+    pub fn new(fabric: &Fabric, end: usize, receives: usize) -> Raw {
         let mut queue = SimQueue::new(fabric, end);
         queue.post_receives(receives).expect("there is room");
-        RawPeer { fabric: fabric.clone(), end, queue, number: 0 }
+        Raw { fabric: fabric.clone(), end, queue, number: 0 }
     }
 
     /// Registers memory for the other end.
@@ -63,7 +63,7 @@ impl RawPeer {
     }
 
     /// Writes arbitrary bytes to any address.
-    pub fn write(&mut self, bytes: &[u8], to: RemoteAddress, immediate: Option<u32>) {
+    pub fn write(&mut self, bytes: &[u8], to: Target, immediate: Option<u32>) {
         self.number += 1;
         self.queue.write_raw(self.number, bytes, to, immediate);
         self.flush();

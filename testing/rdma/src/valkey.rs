@@ -5,9 +5,9 @@
 use crate::fabric::Fabric;
 use crate::net::SimEvent;
 use crate::queue::SimWindow;
-use crate::raw::RawPeer;
+use crate::raw::Raw;
 use crate::stream::Stream;
-use scurry_rdma_proto::fabric::{RemoteAddress, Window};
+use scurry_rdma_proto::fabric::{Target, Window};
 use scurry_rdma_proto::{Feature, Memory, Message, Role};
 
 /// Receive entries of both.
@@ -18,7 +18,7 @@ pub const WINDOW_LEN: usize = 1024 * 1024;
 /// A program over such a peer.
 #[derive(Debug)]
 pub struct Valkey {
-    raw: RawPeer,
+    raw: Raw,
     role: Role,
     window: SimWindow,
     /// Bytes that have arrived in the window; all of them are read at once.
@@ -45,7 +45,7 @@ impl Valkey {
         window_len: usize,
         streams: [Stream; 2],
     ) -> Valkey {
-        let mut raw = RawPeer::new(fabric, end, ENTRIES);
+        let mut raw = Raw::new(fabric, end, ENTRIES);
         let window = raw.window(window_len);
         raw.announce_window(&window);
         let [requests_out, requests_in] = streams;
@@ -142,7 +142,7 @@ impl Valkey {
             if len == 0 {
                 return wrote;
             }
-            let to = RemoteAddress { address: memory.address + *written as u64, key: memory.key };
+            let to = Target { address: memory.address + *written as u64, key: memory.key };
             *written += len;
             let piece: Vec<u8> = self.unsent.drain(..len).collect();
             self.raw.write(&piece, to, Some(u32::try_from(len).expect("short")));

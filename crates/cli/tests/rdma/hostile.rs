@@ -4,7 +4,7 @@
 use crate::raw::Raw;
 use crate::support::{Client, Server, device};
 use scurry_rdma_proto::Message;
-use scurry_rdma_proto::fabric::{CONTROL_LEN, RemoteAddress};
+use scurry_rdma_proto::fabric::{CONTROL_LEN, Target};
 
 /// Breaks the protocol next to a healthy client, and checks the line in the log.
 fn breaks(
@@ -74,8 +74,8 @@ fn what_is_not_the_peers_cannot_be_written() {
     let pinned = well.pinned_with(1);
     let other = Raw::connect(server.address);
     let (of_other, length) = other.window();
-    let beyond = RemoteAddress { address: of_other.address + u64::from(length) + 4096, ..of_other };
-    for target in [of_other, beyond, RemoteAddress { key: of_other.key ^ 0xff00, ..of_other }] {
+    let beyond = Target { address: of_other.address + u64::from(length) + 4096, ..of_other };
+    for target in [of_other, beyond, Target { key: of_other.key ^ 0xff00, ..of_other }] {
         let mut raw = Raw::connect(server.address);
         let own = raw.window().0;
         assert_ne!((own.address, own.key), (target.address, target.key));

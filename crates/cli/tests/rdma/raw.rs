@@ -4,7 +4,7 @@ use crate::support::LONG;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use scurry_rdma::{Budget, Connection, Device, Hub, Notice, Settings};
 use scurry_rdma_proto::Message;
-use scurry_rdma_proto::fabric::{CONTROL_LEN, Event, Queue as _, RemoteAddress, SendFlags};
+use scurry_rdma_proto::fabric::{CONTROL_LEN, Event, Queue as _, SendFlags, Target};
 use std::net::SocketAddr;
 
 const QUEUES: Settings = Settings { receive_entries: 64, send_entries: 64, inline_max: 128 };
@@ -13,7 +13,7 @@ pub(crate) struct Raw {
     pub(crate) connection: Connection,
     hub: Hub,
     /// Window announced by the server, and its length.
-    window: Option<(RemoteAddress, u32)>,
+    window: Option<(Target, u32)>,
     sent: u64,
     done: u64,
     broken: bool,
@@ -33,7 +33,7 @@ impl Raw {
     }
 
     /// Returns the server's window and its length.
-    pub(crate) fn window(&self) -> (RemoteAddress, u32) {
+    pub(crate) fn window(&self) -> (Target, u32) {
         self.window.expect("it was announced")
     }
 
@@ -55,7 +55,7 @@ impl Raw {
     }
 
     /// Writes bytes, and announces `told` bytes as written.
-    pub(crate) fn tell(&mut self, target: RemoteAddress, bytes: &[u8], told: u32) {
+    pub(crate) fn tell(&mut self, target: Target, bytes: &[u8], told: u32) {
         // An empty buffer cannot be registered.
         let vector = [bytes, b"-"].concat();
         let staging = self.connection.staging(vector).expect("registered");
@@ -84,7 +84,7 @@ impl Raw {
             Notice::Event(Event::Control(bytes)) => {
                 used += 1;
                 if let Ok(Message::RegisterXferMemory(memory)) = Message::decode(bytes) {
-                    let target = RemoteAddress { address: memory.address, key: memory.key };
+                    let target = Target { address: memory.address, key: memory.key };
                     *window = Some((target, memory.length));
                 }
             }

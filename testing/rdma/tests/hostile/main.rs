@@ -4,8 +4,8 @@
 mod world;
 
 use scurry_model::Random;
-use scurry_rdma_fabric::{Cause, Limits, RawPeer, SimEvent, SimQueue};
-use scurry_rdma_proto::fabric::{RemoteAddress, Window};
+use scurry_rdma_fabric::{Cause, Limits, Raw, SimEvent, SimQueue};
+use scurry_rdma_proto::fabric::{Target, Window};
 use scurry_rdma_proto::{
     Endpoint, Fault, Feature, Message, Progress, Role, Settings, WINDOW_LEN_MIN,
 };
@@ -144,7 +144,7 @@ fn writes_by_the_key_of_another_connection() {
     let [stranger, mine] = world.fabric.connect([Limits::default(), Limits::default()]);
     let queue = SimQueue::new(&world.fabric, stranger);
     let stranger_side = Endpoint::new(queue, Role::Server, Settings::default(), 0).expect("memory");
-    let mut thief = RawPeer::new(&world.fabric, mine, 8);
+    let mut thief = Raw::new(&world.fabric, mine, 8);
     thief.write(&[b'x'; 100], victim, Some(100));
     assert_eq!(world.fabric.cause(mine), Some(Cause::Access));
     assert_eq!(thief.take(), Some(SimEvent::Broken));
@@ -254,7 +254,7 @@ fn a_window_that_is_none() {
 fn the_victims_window_is_its_own() {
     let mut world = World::new(Role::Server);
     let own = world.attacker.window(65_536);
-    let to = RemoteAddress { address: own.address(), key: own.key() };
+    let to = Target { address: own.address(), key: own.key() };
     world.attacker.write(b"x", to, Some(1));
     assert_eq!(world.fabric.cause(world.end), Some(Cause::Access));
     drop(own);
@@ -266,13 +266,13 @@ fn the_victims_window_is_its_own() {
 #[test]
 fn what_was_shown_stays_as_it_was() {
     let mut world = World::new(Role::Server);
-    let to = RemoteAddress { address: world.window.address, key: world.window.key };
+    let to = Target { address: world.window.address, key: world.window.key };
     world.attacker.write(b"GET mine", to, Some(8));
     assert!(world.listen().is_none());
     assert_eq!(shown(&mut world), b"GET mine");
     world.attacker.write(b"GET they", to, None);
     // A further announced byte makes the overwritten bytes visible, as on a device.
-    let behind = RemoteAddress { address: to.address + 8, ..to };
+    let behind = Target { address: to.address + 8, ..to };
     world.attacker.write(b"!", behind, Some(1));
     assert!(world.listen().is_none());
     assert_eq!(shown(&mut world), b"GET mine!");

@@ -1,7 +1,7 @@
 //! A connection with a hostile peer, and other connections that must not be affected by it.
 
-use scurry_rdma_fabric::{Fabric, Limits, Pace, RawPeer, Side, SimQueue, Sizes, Stream};
-use scurry_rdma_proto::fabric::{Event, RemoteAddress};
+use scurry_rdma_fabric::{Fabric, Limits, Pace, Raw, Side, SimQueue, Sizes, Stream};
+use scurry_rdma_proto::fabric::{Event, Target};
 use scurry_rdma_proto::{Endpoint, Fault, Role, Settings, WINDOW_LEN_MIN};
 
 /// An endpoint and a hostile peer; and two programs that talk to each other over another connection.
@@ -9,9 +9,9 @@ pub(crate) struct World {
     pub(crate) fabric: Fabric,
     pub(crate) end: usize,
     pub(crate) victim: Option<Endpoint<SimQueue>>,
-    pub(crate) attacker: RawPeer,
+    pub(crate) attacker: Raw,
     /// Where the attacker may write next in the victim's window.
-    pub(crate) window: RemoteAddress,
+    pub(crate) window: Target,
     others: [Side; 2],
     now_ms: i64,
 }
@@ -28,10 +28,10 @@ impl World {
         let queue = SimQueue::new(&fabric, end);
         let mut victim = Endpoint::new(queue, role, settings, 0).expect("there is memory");
         victim.open(0).expect("nothing is wrong yet");
-        let mut attacker = RawPeer::new(&fabric, raw, 256);
+        let mut attacker = Raw::new(&fabric, raw, 256);
         while fabric.carry(end) {}
         let memory = attacker.announced().expect("the first window");
-        let window = RemoteAddress { address: memory.address, key: memory.key };
+        let window = Target { address: memory.address, key: memory.key };
         let ends = fabric.connect([Limits::default(), Limits::default()]);
         let [up, down] = [1, 2].map(|seed| Stream::new(seed, Sizes::Mixed, 300_000));
         let others = [

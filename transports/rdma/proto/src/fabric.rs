@@ -44,7 +44,7 @@ pub trait Staging {
 
 /// Where a write goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RemoteAddress {
+pub struct Target {
     /// Address of the first byte in the peer's memory.
     pub address: u64,
     /// The key that the peer announced with the address.
@@ -112,7 +112,7 @@ pub trait Queue {
         number: u64,
         from: &Self::Staging,
         part: Range<usize>,
-        to: RemoteAddress,
+        to: Target,
         immediate: Option<u32>,
         flags: SendFlags,
     );

@@ -2,7 +2,7 @@
 //! last, then the next one is, which the peer may have announced already.
 
 use crate::codec::Memory;
-use crate::fabric::RemoteAddress;
+use crate::fabric::Target;
 use crate::fault::Fault;
 use crate::settings::{WINDOW_LEN_MAX, WINDOW_LEN_MIN};
 use std::collections::VecDeque;
@@ -64,9 +64,9 @@ impl PeerWindows {
     }
 
     /// Returns where the next bytes go. At most [`PeerWindows::room`] bytes fit there.
-    pub(crate) fn target(&self) -> Option<RemoteAddress> {
+    pub(crate) fn target(&self) -> Option<Target> {
         let memory = self.current?;
-        Some(RemoteAddress { address: memory.address + u64::from(self.written), key: memory.key })
+        Some(Target { address: memory.address + u64::from(self.written), key: memory.key })
     }
 
     /// Records that `len` bytes were posted; `messages` is the number of messages posted so far,
@@ -102,14 +102,14 @@ mod tests {
         peer_windows.announced(memory(1_000)).expect("sound");
         peer_windows.announced(memory(900_000)).expect("sound");
         peer_windows.wrote(100, 1);
-        assert_eq!(peer_windows.target(), Some(RemoteAddress { address: 1_100, key: 7 }));
+        assert_eq!(peer_windows.target(), Some(Target { address: 1_100, key: 7 }));
         assert_eq!(peer_windows.room(), LEN as usize - 100);
         peer_windows.wrote(LEN as usize - 100, 2);
-        assert_eq!(peer_windows.target(), Some(RemoteAddress { address: 900_000, key: 7 }));
+        assert_eq!(peer_windows.target(), Some(Target { address: 900_000, key: 7 }));
         peer_windows.wrote(LEN as usize, 3);
         assert_eq!(peer_windows.room(), 0);
         assert_eq!(peer_windows.announced(memory(5)).ok(), Some(3));
-        assert_eq!(peer_windows.target(), Some(RemoteAddress { address: 5, key: 7 }));
+        assert_eq!(peer_windows.target(), Some(Target { address: 5, key: 7 }));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use crate::codec::Message;
 use crate::counts::Counts;
-use crate::fabric::{Queue, RemoteAddress, SendFlags};
+use crate::fabric::{Queue, SendFlags, Target};
 use crate::fault::Fault;
 use crate::requests_in_flight::{Request, RequestsInFlight};
 use crate::settings::Settings;
@@ -14,7 +14,7 @@ use std::ops::Range;
 pub(crate) struct Write {
     /// Range of bytes in the staging to send.
     pub(crate) part: Range<usize>,
-    pub(crate) to: RemoteAddress,
+    pub(crate) to: Target,
     /// Number of bytes since the last immediate, when this write announces them to the peer.
     pub(crate) immediate: Option<u32>,
     /// True when the staging becomes free once this write completes.

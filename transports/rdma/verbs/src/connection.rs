@@ -9,7 +9,7 @@ use crate::memory::{Block, Staging, Window};
 use crate::os_errors::numbered;
 use crate::postings::{Bytes, Postings};
 use crate::registration::RegistrationAccess;
-use scurry_rdma_proto::fabric::{CONTROL_LEN, Queue, RemoteAddress, SendFlags, Staging as _};
+use scurry_rdma_proto::fabric::{CONTROL_LEN, Queue, SendFlags, Staging as _, Target};
 use scurry_rdma_sys::inline::{ibv_post_recv, ibv_post_send};
 use scurry_rdma_sys::verbs::{ibv_qp_cap, ibv_recv_wr, ibv_send_wr, ibv_sge};
 use std::io;
@@ -242,7 +242,7 @@ impl Queue for Connection {
         number: u64,
         from: &Staging,
         part: Range<usize>,
-        to: RemoteAddress,
+        to: Target,
         immediate: Option<u32>,
         flags: SendFlags,
     ) {

@@ -1,6 +1,6 @@
 //! Work requests that wait for the doorbell, and the linked list that they are submitted as.
 
-use scurry_rdma_proto::fabric::{RemoteAddress, SendFlags};
+use scurry_rdma_proto::fabric::{SendFlags, Target};
 use scurry_rdma_sys::verbs::{
     IBV_SEND_INLINE, IBV_SEND_SIGNALED, IBV_WR_RDMA_WRITE, IBV_WR_RDMA_WRITE_WITH_IMM, IBV_WR_SEND,
     ibv_send_wr, ibv_sge,
@@ -41,7 +41,7 @@ impl Postings {
         &mut self,
         number: u64,
         bytes: Bytes<'_>,
-        to: RemoteAddress,
+        to: Target,
         immediate: Option<u32>,
         flags: SendFlags,
     ) {

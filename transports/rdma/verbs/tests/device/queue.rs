@@ -1,9 +1,7 @@
 //! Requests that a queue refuses, and requests that break the connection.
 
 use crate::support::{MIB, SMALL, Seen, Side, address, connect, target, written};
-use scurry_rdma_proto::fabric::{
-    CONTROL_LEN, Queue, RemoteAddress, SendFlags, Staging as _, Window as _,
-};
+use scurry_rdma_proto::fabric::{CONTROL_LEN, Queue, SendFlags, Staging as _, Target, Window as _};
 
 const SIGNALLED: SendFlags = SendFlags { inline: false, signalled: true };
 
@@ -41,7 +39,7 @@ fn a_write_behind_a_window_breaks_the_connection() {
     let (mut accepted, mut made) = connect(address, &mut server, &mut client, &SMALL);
     let window = accepted.window(4096).unwrap();
     let staging = made.staging(vec![1; 16]).unwrap();
-    let to = RemoteAddress { address: window.address() + 4090, key: window.key() };
+    let to = Target { address: window.address() + 4090, key: window.key() };
     made.write(1, &staging, 0..16, to, Some(16), SIGNALLED);
     made.ring().unwrap();
     server.until_count(accepted.number(), 2);

@@ -2,7 +2,7 @@
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use scurry_rdma::{Budget, Connection, Device, Hub, Listener, Notice, Settings, Window};
-use scurry_rdma_proto::fabric::{Event, RemoteAddress, Window as _};
+use scurry_rdma_proto::fabric::{Event, Target, Window as _};
 use std::net::SocketAddr;
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
@@ -179,6 +179,6 @@ pub(crate) fn connect(
 }
 
 /// Returns the start of a window, as the target of the peer's writes.
-pub(crate) fn target(window: &scurry_rdma::Window) -> RemoteAddress {
-    RemoteAddress { address: window.address(), key: window.key() }
+pub(crate) fn target(window: &scurry_rdma::Window) -> Target {
+    Target { address: window.address(), key: window.key() }
 }

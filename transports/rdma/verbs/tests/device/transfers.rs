@@ -2,14 +2,14 @@
 
 use crate::support::{MIB, SMALL, Seen, Side, address, connect, readable, target, written};
 use scurry_rdma::Connection;
-use scurry_rdma_proto::fabric::{CONTROL_LEN, Queue, RemoteAddress, SendFlags};
+use scurry_rdma_proto::fabric::{CONTROL_LEN, Queue, SendFlags, Target};
 use std::time::Duration;
 
 const SIGNALLED: SendFlags = SendFlags { inline: false, signalled: true };
 const INLINE: SendFlags = SendFlags { inline: true, signalled: false };
 
 /// Writes these bytes to the target, with one doorbell.
-fn write_inline(from: &mut Connection, bytes: &[u8], to: RemoteAddress, immediate: u32) {
+fn write_inline(from: &mut Connection, bytes: &[u8], to: Target, immediate: u32) {
     let staging = from.staging(bytes.to_vec()).unwrap();
     let flags = SendFlags { inline: true, signalled: true };
     from.write(u64::from(immediate), &staging, 0..bytes.len(), to, Some(immediate), flags);
@@ -28,7 +28,7 @@ fn writes_go_both_ways_and_immediates_tell_of_them() {
     use scurry_rdma_proto::fabric::Staging as _;
     question.vector().extend((0..9000u32).map(|at| at as u8));
     let to = target(&of_server);
-    let behind = RemoteAddress { address: to.address + 5000, ..to };
+    let behind = Target { address: to.address + 5000, ..to };
     made.write(10, &question, 0..5000, to, None, SendFlags::default());
     made.write(11, &question, 5000..9000, behind, Some(9000), SIGNALLED);
     made.ring().unwrap();

@@ -4,7 +4,7 @@
 mod rules;
 
 use rules::{Bytes, Postings};
-use scurry_rdma_proto::fabric::{RemoteAddress, SendFlags};
+use scurry_rdma_proto::fabric::{SendFlags, Target};
 use scurry_rdma_sys::verbs::{
     IBV_SEND_INLINE, IBV_SEND_SIGNALED, IBV_WR_RDMA_WRITE, IBV_WR_RDMA_WRITE_WITH_IMM, IBV_WR_SEND,
     ibv_sge,
@@ -50,7 +50,7 @@ fn follow(postings: &mut Postings) -> Vec<Read> {
     read
 }
 
-const TO: RemoteAddress = RemoteAddress { address: 0x1000, key: 7 };
+const TO: Target = Target { address: 0x1000, key: 7 };
 
 #[test]
 fn requests_leave_in_their_order_with_their_bytes() {
