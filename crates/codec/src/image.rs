@@ -77,15 +77,15 @@ pub fn encode_account_over(account: &Account, buffer: &mut Vec<u8>) -> usize {
 
 /// Marks an image as that of a part of an account, whose open sessions, tombstones and transactions are kept apart.
 /// Such an image stays in the memory of its host.
-pub fn mark_apart(image: &mut [u8]) {
+pub fn mark_in_parts(image: &mut [u8]) {
     if let Some(flags) = image.get_mut(1) {
         *flags |= flag::APART;
     }
 }
 
-/// Reports whether [`mark_apart`] has marked the image.
+/// Reports whether [`mark_in_parts`] has marked the image.
 #[inline]
-pub fn is_apart(image: &[u8]) -> bool {
+pub fn is_in_parts(image: &[u8]) -> bool {
     image.get(1).is_some_and(|flags| flags & flag::APART != 0)
 }
 
@@ -263,7 +263,7 @@ struct Rarer {
 /// Reads an image into an account whose buffers are reused.
 pub fn decode_account(bytes: &[u8], account: &mut Account) -> Result<(), ImageError> {
     // A partial image is valid only in the memory of its host.
-    if is_apart(bytes) {
+    if is_in_parts(bytes) {
         return Err(ImageError::Damaged);
     }
     decode_part(bytes, account)?;
@@ -284,7 +284,7 @@ pub fn decode_state(bytes: &[u8]) -> Result<(Status, u64), ImageError> {
     if r.is_broken() { Err(ImageError::Damaged) } else { Ok((account.status, account.version)) }
 }
 
-/// Does the same as [`decode_account`] for an image in the memory of its host, which [`mark_apart`] may have marked:
+/// Does the same as [`decode_account`] for an image in the memory of its host, which [`mark_in_parts`] may have marked:
 /// the parts that are kept apart are left out. Tombstones and transactions are not checked again; they were when the
 /// image was first read.
 #[inline]

@@ -12,7 +12,6 @@ mod chunk_writer;
 mod cursor;
 mod entry;
 mod entry_frame;
-mod foreign;
 mod frame;
 mod frame_writer;
 mod framing;
@@ -29,6 +28,7 @@ mod reader;
 mod record;
 mod records;
 mod snapshot;
+mod untrusted_image;
 mod varint;
 mod writer;
 
@@ -38,7 +38,6 @@ pub use chunk_writer::ChunkWriter;
 pub use cursor::Malformed;
 pub use entry::{ENTRY_LEN_MIN, SnapshotEntry};
 pub use entry_frame::{LogEntry, content_of, put_entry};
-pub use foreign::{IMAGE_LEN_MAX, UntrustedImageError, decode_foreign_account};
 pub use frame::{Frame, Framed, checked_frame, read_frame};
 pub use frame_writer::FrameWriter;
 pub use framing::{Checksum, FRAME_LEN_MAX, FrameError, LogFormat, Seal};
@@ -47,11 +46,12 @@ pub use hash_key::HashKey;
 pub use header::{FileKind, HeaderError};
 pub use image::{
     ImageError, decode_account, decode_part, decode_session, decode_state, encode_account,
-    encode_account_over, encode_session, is_apart, mark_apart,
+    encode_account_over, encode_session, is_in_parts, mark_in_parts,
 };
 pub use log_base::LogBase;
 pub use log_header::{Ballot, Reach, SegmentHeader};
-pub use passed::{BucketAmountsIter, Late, Left, Passed, RecordSubject, read_raw_record};
+pub use passed::{BucketAmounts, BucketAmountsIter, Late, Passed, RecordSubject, read_raw_record};
 pub use record::{Balance, Record, RecordError};
 pub use records::Records;
 pub use snapshot::{SnapshotFooter, SnapshotHeader};
+pub use untrusted_image::{IMAGE_LEN_MAX, UntrustedImageError, decode_foreign_account};

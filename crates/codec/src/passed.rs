@@ -45,7 +45,7 @@ pub enum Late<'a> {
 
 /// Amounts in a bucket after a Change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Left {
+pub struct BucketAmounts {
     /// Serial number of the bucket in the account.
     pub bucket: BucketNo,
     /// Available amount, minor units.
@@ -104,10 +104,10 @@ pub fn read_raw_record(bytes: &[u8]) -> Result<Late<'_>, RecordError> {
 }
 
 impl Iterator for BucketAmountsIter<'_> {
-    type Item = Result<Left, RecordError>;
+    type Item = Result<BucketAmounts, RecordError>;
 
     #[inline]
-    fn next(&mut self) -> Option<Result<Left, RecordError>> {
+    fn next(&mut self) -> Option<Result<BucketAmounts, RecordError>> {
         self.count = self.count.checked_sub(1)?;
         let left = take_left(&mut self.cursor);
         if left.is_err() {
@@ -118,8 +118,8 @@ impl Iterator for BucketAmountsIter<'_> {
 }
 
 #[inline]
-fn take_left(from: &mut Cursor<'_>) -> Result<Left, RecordError> {
+fn take_left(from: &mut Cursor<'_>) -> Result<BucketAmounts, RecordError> {
     PairReader::skip(from)?;
     let bucket = BucketNo(from.narrow()?);
-    Ok(Left { bucket, available: from.signed()?, held: from.signed()? })
+    Ok(BucketAmounts { bucket, available: from.signed()?, held: from.signed()? })
 }

@@ -122,7 +122,7 @@ impl<'a> FieldWriter<'a> {
 
     /// Writes consecutive short fields, `LINE_LEN_MAX` bytes at most.
     #[inline]
-    pub(crate) fn fields(&mut self, write: impl FnOnce(&mut Line<'_>)) {
+    pub(crate) fn fields(&mut self, write: impl FnOnce(&mut ShortFields<'_>)) {
         let mut line = self.line();
         write(&mut line);
         debug_assert!(line.len <= LINE_LEN_MAX);
@@ -130,12 +130,12 @@ impl<'a> FieldWriter<'a> {
     }
 
     #[inline]
-    fn line(&mut self) -> Line<'_> {
+    fn line(&mut self) -> ShortFields<'_> {
         if self.out.len() < self.at + ROOM_LEN {
             self.grow(ROOM_LEN);
         }
         match self.out[self.at..].first_chunk_mut() {
-            Some(room) => Line { room, len: 0 },
+            Some(room) => ShortFields { room, len: 0 },
             None => unreachable!("it has grown"),
         }
     }
@@ -161,12 +161,12 @@ const LINE_LEN_MAX: usize = 63;
 const ROOM_LEN: usize = LINE_LEN_MAX + 1 + VARINT_LEN_MAX;
 
 /// Room for several short fields.
-pub(crate) struct Line<'a> {
+pub(crate) struct ShortFields<'a> {
     room: &'a mut [u8; ROOM_LEN],
     len: usize,
 }
 
-impl Line<'_> {
+impl ShortFields<'_> {
     #[inline]
     pub(crate) fn byte(&mut self, byte: u8) {
         self.room[self.len & LINE_LEN_MAX] = byte;

@@ -12,10 +12,10 @@ use crate::working_account::{parts_len, unpack};
 use hash::hash_of;
 use hashbrown::HashTable;
 use records::PackedRecordStore;
-use scurry_codec::{IMAGE_LEN_MAX, encode_account, mark_apart};
+use scurry_codec::{IMAGE_LEN_MAX, encode_account, mark_in_parts};
 use scurry_ledger::{
-    Account, Command, Counted, Create, Elsewhere, LimitTerms, Op, PackedRecord, Records,
-    Remembered, Time,
+    Account, Command, Counted, Create, LimitTerms, Op, PackedRecord, Records, Remembered, Time,
+    UnloadedPart,
 };
 use sessions::{LoadedSession, PackedSessions};
 use std::borrow::Cow;
@@ -126,7 +126,7 @@ impl AccountParts {
         let mut image = Vec::new();
         encode_account(account, &mut image);
         if annex.is_some() {
-            mark_apart(&mut image);
+            mark_in_parts(&mut image);
         }
         (image, annex)
     }
@@ -187,7 +187,7 @@ impl AccountParts {
             load_records(tombstones, &needed.sessions, &mut account.tombstones);
         self.loaded_transactions =
             load_records(transactions, &needed.transactions, &mut account.transactions);
-        let mut elsewhere = Elsewhere {
+        let mut unloaded = UnloadedPart {
             sessions: self.sessions.len() - self.loaded.len(),
             first_deadline: self.sessions.first_deadline(now, &named).filter(|_| !needed.all),
             tombstones: self.tombstones.sums(now),
@@ -195,10 +195,10 @@ impl AccountParts {
         };
         let Account { tombstones, transactions, .. } = account;
         let times = tombstones.iter_packed().map(|record| record.forget_at);
-        elsewhere.tombstones.leave_out(times, now);
+        unloaded.tombstones.subtract_loaded(times, now);
         let times = transactions.iter_packed().map(|record| record.forget_at);
-        elsewhere.transactions.leave_out(times, now);
-        **account.elsewhere.get_or_insert_default() = elsewhere;
+        unloaded.transactions.subtract_loaded(times, now);
+        **account.unloaded.get_or_insert_default() = unloaded;
     }
 
     /// Moves the parts that were loaded, and new ones, from the account back into the annex after a Commit, and
@@ -219,7 +219,7 @@ impl AccountParts {
             &mut account.transactions,
             now,
         );
-        **account.elsewhere.get_or_insert_default() = self.sums();
+        **account.unloaded.get_or_insert_default() = self.sums();
     }
 
     /// Copies all parts into an account that has none; the annex keeps them.
@@ -229,7 +229,7 @@ impl AccountParts {
         }
         self.tombstones.copy_to(&mut account.tombstones);
         self.transactions.copy_to(&mut account.transactions);
-        account.elsewhere = None;
+        account.unloaded = None;
     }
 
     /// Returns the image of the whole account, given the image without the parts.
@@ -245,9 +245,9 @@ impl AccountParts {
     }
 
     /// Returns the sums of the annex, when nothing is loaded and nothing counts as due.
-    pub fn sums(&self) -> Elsewhere {
+    pub fn sums(&self) -> UnloadedPart {
         let never = Time(i64::MIN);
-        Elsewhere {
+        UnloadedPart {
             sessions: self.sessions.len(),
             first_deadline: self.sessions.first_deadline(never, &[]),
             tombstones: self.tombstones.sums(never),

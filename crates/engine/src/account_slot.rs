@@ -66,7 +66,7 @@ pub trait AccountSlot {
                 Outcome::OutOfMemory
             }
             Decision::Commit(change, _)
-                if self.working().is_apart() && self.is_full(command, &change) =>
+                if self.working().is_in_parts() && self.is_full(command, &change) =>
             {
                 self.working().reuse(change);
                 Outcome::Reject(self.full(now))
@@ -81,7 +81,7 @@ pub trait AccountSlot {
     /// Prepares the loaded account for a decision on a command.
     #[inline]
     fn prepare(&mut self, now: Time, command: &Command<'_>) {
-        if self.working().is_apart() {
+        if self.working().is_in_parts() {
             self.load_parts_for(command, now);
         }
         self.working().remember();
@@ -92,7 +92,7 @@ pub trait AccountSlot {
         self.prepare(now, command);
         match self.working().decide(command, now) {
             Decision::Commit(change, _)
-                if self.working().is_apart() && self.is_full(command, &change) =>
+                if self.working().is_in_parts() && self.is_full(command, &change) =>
             {
                 self.working().reuse(change);
                 Decision::Reject(self.full(now))
@@ -138,7 +138,7 @@ pub trait AccountSlot {
         self.load()?;
         match self.working().next_due() {
             Some(due) if due <= at => {
-                if self.working().is_apart() {
+                if self.working().is_in_parts() {
                     self.load_parts(&NeededParts::default(), at);
                 }
                 let working = self.working();
@@ -208,8 +208,8 @@ pub trait AccountSlot {
 
     /// Stops keeping the account in parts: all of it is in the working account and replaces the annex.
     fn make_whole(&mut self) {
-        if self.working().is_apart() {
-            self.working().set_apart(false);
+        if self.working().is_in_parts() {
+            self.working().set_in_parts(false);
             self.keep_annex(None);
         }
     }
@@ -235,7 +235,7 @@ pub trait AccountSlot {
 
     /// Applies an encoded Change to the loaded account. After an error the working account is invalid.
     fn apply(&mut self, change: &[u8]) -> Result<(), ChangeError> {
-        if !self.working().is_apart() {
+        if !self.working().is_in_parts() {
             return self.working().apply(change);
         }
         let mut facts = Change { at: Time(0), ops: Vec::new() };
@@ -264,7 +264,7 @@ pub trait AccountSlot {
             let working = self.working();
             if let Some(account) = &mut working.account {
                 let annex = AccountParts::of(account);
-                working.set_apart(true);
+                working.set_in_parts(true);
                 self.keep_annex(Some(annex));
             }
         }
@@ -273,7 +273,7 @@ pub trait AccountSlot {
     /// Stores the working account after a Commit, and updates totals and timers. The account was loaded from here,
     /// and its share of the totals was remembered before the change.
     fn store(&mut self) {
-        if self.working().is_apart() {
+        if self.working().is_in_parts() {
             self.unload_parts();
         }
         // Packs the image first: it is written in narrower stores than the copy reads, so the stores should reach the

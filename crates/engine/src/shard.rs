@@ -22,7 +22,7 @@ use crate::table::{Place, Table};
 use crate::timers::{Lane, NEAR, Timers, tick_of};
 use crate::working_account::WorkingAccount;
 use crate::{ChainRoom, Config, Key, Memory, Stats, Version};
-use scurry_codec::{FrameWriter, LogFormat, is_apart};
+use scurry_codec::{FrameWriter, LogFormat, is_in_parts};
 use scurry_ledger::{Time, Totals};
 
 pub use changed::ChangedKeys;
@@ -236,7 +236,7 @@ impl Shard {
         } else {
             self.timers.disarm(Lane::of(old.kind()), armed, old.key());
         }
-        if is_apart_entry(old) {
+        if is_entry_in_parts(old) {
             self.annexes.remove(old.key());
         }
         self.table.update(place, |old| *old = entry);
@@ -246,7 +246,7 @@ impl Shard {
     fn remove(&mut self, hash: u64, place: Place) -> Entry {
         let entry = self.table.remove(place);
         self.changes(entry.key());
-        if is_apart_entry(&entry) {
+        if is_entry_in_parts(&entry) {
             self.annexes.remove(entry.key());
         }
         self.timers.disarm(Lane::of(entry.kind()), entry.armed(), entry.key());
@@ -298,6 +298,6 @@ impl Shard {
 
 /// Reports whether an entry is an account that is kept in parts.
 #[inline]
-fn is_apart_entry(entry: &Entry) -> bool {
-    entry.kind() == Kind::Account && is_apart(entry.value())
+fn is_entry_in_parts(entry: &Entry) -> bool {
+    entry.kind() == Kind::Account && is_in_parts(entry.value())
 }

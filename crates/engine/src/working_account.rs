@@ -2,7 +2,8 @@
 //! all its commands, so that buffers are reused and not allocated per command.
 
 use scurry_codec::{
-    ChangeError, ChangeVisitor, decode_part, encode_account_over, is_apart, mark_apart, read_change,
+    ChangeError, ChangeVisitor, decode_part, encode_account_over, is_in_parts, mark_in_parts,
+    read_change,
 };
 use scurry_ledger::{
     Account, AccountContribution, Change, Command, Decision, Limits, Named, Op, Status, Time,
@@ -24,7 +25,7 @@ pub struct WorkingAccount {
     /// The account's share of the totals before it was changed.
     before: AccountContribution,
     /// The account is kept in parts: it has what its image has, and the parts that were loaded.
-    is_apart: bool,
+    is_in_parts: bool,
     /// The account needs larger buffers than most.
     is_long: bool,
     /// Buffer for the image, longer than the image.
@@ -52,11 +53,11 @@ impl WorkingAccount {
         }
         match image {
             Some(image) => {
-                self.set_apart(false);
+                self.set_in_parts(false);
                 unpack(image, &mut self.account);
-                self.is_apart = is_apart(image);
+                self.is_in_parts = is_in_parts(image);
             }
-            None => (self.account, self.is_apart) = (None, false),
+            None => (self.account, self.is_in_parts) = (None, false),
         }
     }
 
@@ -80,27 +81,27 @@ impl WorkingAccount {
 
     /// Reports whether the account is kept in parts.
     #[inline]
-    pub fn is_apart(&self) -> bool {
-        self.is_apart
+    pub fn is_in_parts(&self) -> bool {
+        self.is_in_parts
     }
 
     /// Sets whether the account is kept in parts.
     #[inline]
-    pub(crate) fn set_apart(&mut self, is_apart: bool) {
-        if self.is_apart
-            && !is_apart
+    pub(crate) fn set_in_parts(&mut self, is_in_parts: bool) {
+        if self.is_in_parts
+            && !is_in_parts
             && let Some(account) = &mut self.account
         {
-            account.elsewhere = None;
+            account.unloaded = None;
         }
-        self.is_apart = is_apart;
+        self.is_in_parts = is_in_parts;
     }
 
     /// Returns an emptied account to decode another image into.
     pub fn account_mut(&mut self) -> &mut Account {
         let account = emptied(&mut self.account);
         // It belongs to the previous account and no image contains it.
-        account.elsewhere = None;
+        account.unloaded = None;
         account
     }
 
@@ -132,8 +133,8 @@ impl WorkingAccount {
     pub(crate) fn pack(&mut self) {
         if let Some(account) = &self.account {
             self.image_len = encode_account_over(account, &mut self.image);
-            if self.is_apart {
-                mark_apart(&mut self.image);
+            if self.is_in_parts {
+                mark_in_parts(&mut self.image);
             }
             self.is_long |= self.image.len() > ROOM_LEN_MAX;
         }
@@ -163,7 +164,7 @@ impl WorkingAccount {
     #[inline]
     pub(crate) fn is_busy(&self) -> bool {
         self.image_len > self.apart_len
-            && !self.is_apart
+            && !self.is_in_parts
             && self.account.as_ref().is_some_and(|account| parts_len(account) > self.apart_len)
     }
 

@@ -95,7 +95,7 @@ pub struct Account {
     pub transactions: Transactions,
     /// Sums of the sessions and records that the host keeps apart and has not loaded; `None` for an account that is
     /// loaded as a whole.
-    pub elsewhere: Option<Box<Elsewhere>>,
+    pub unloaded: Option<Box<UnloadedPart>>,
 }
 
 /// Sums of the part of a busy account that its host keeps apart: open sessions, tombstones and transactions that the
@@ -103,7 +103,7 @@ pub struct Account {
 /// [`Account::sessions`], [`Account::tombstones`] and [`Account::transactions`]; of the rest the rules need only these
 /// sums.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Elsewhere {
+pub struct UnloadedPart {
     /// Number of open sessions.
     pub sessions: usize,
     /// Earliest deadline of these sessions.
@@ -129,7 +129,7 @@ pub struct UnloadedRecords {
 
 impl UnloadedRecords {
     /// Removes loaded records from the sums. Takes their forget times and the time of the command.
-    pub fn leave_out(&mut self, forget_times: impl Iterator<Item = Time>, now: Time) {
+    pub fn subtract_loaded(&mut self, forget_times: impl Iterator<Item = Time>, now: Time) {
         for forget_at in forget_times {
             self.len -= 1;
             self.due -= usize::from(forget_at <= now);
@@ -142,7 +142,7 @@ impl UnloadedRecords {
     }
 }
 
-impl Elsewhere {
+impl UnloadedPart {
     /// Forgets the records that are due.
     pub(crate) fn forget(&mut self) {
         self.tombstones.forget();
@@ -434,42 +434,41 @@ impl Account {
             sessions: Vec::new(),
             tombstones: Tombstones::default(),
             transactions: Transactions::default(),
-            elsewhere: None,
+            unloaded: None,
         }
     }
 
     /// Returns the number of open sessions, those kept apart included.
     pub fn sessions_open(&self) -> usize {
-        self.sessions.len() + self.elsewhere.as_ref().map_or(0, |elsewhere| elsewhere.sessions)
+        self.sessions.len() + self.unloaded.as_ref().map_or(0, |unloaded| unloaded.sessions)
     }
 
     /// Returns the earliest deadline of the sessions that the host keeps apart.
     pub(crate) fn first_deadline_elsewhere(&self) -> Option<Time> {
-        self.elsewhere.as_ref().and_then(|elsewhere| elsewhere.first_deadline)
+        self.unloaded.as_ref().and_then(|unloaded| unloaded.first_deadline)
     }
 
     /// Returns the number of closed sessions that are remembered, those kept apart included.
     pub fn tombstones_kept(&self) -> usize {
-        self.tombstones.len()
-            + self.elsewhere.as_ref().map_or(0, |elsewhere| elsewhere.tombstones.len)
+        self.tombstones.len() + self.unloaded.as_ref().map_or(0, |unloaded| unloaded.tombstones.len)
     }
 
     /// Returns the number of transactions that are remembered, those kept apart included.
     pub fn transactions_kept(&self) -> usize {
         self.transactions.len()
-            + self.elsewhere.as_ref().map_or(0, |elsewhere| elsewhere.transactions.len)
+            + self.unloaded.as_ref().map_or(0, |unloaded| unloaded.transactions.len)
     }
 
     /// Returns when the first tombstone is forgotten.
     pub fn first_tombstone(&self) -> Option<Time> {
-        let elsewhere = self.elsewhere.as_ref().and_then(|elsewhere| elsewhere.tombstones.first);
-        [self.tombstones.next_forget(), elsewhere].into_iter().flatten().min()
+        let unloaded = self.unloaded.as_ref().and_then(|unloaded| unloaded.tombstones.first);
+        [self.tombstones.next_forget(), unloaded].into_iter().flatten().min()
     }
 
     /// Returns when the first transaction is forgotten.
     pub fn first_transaction(&self) -> Option<Time> {
-        let elsewhere = self.elsewhere.as_ref().and_then(|elsewhere| elsewhere.transactions.first);
-        [self.transactions.next_forget(), elsewhere].into_iter().flatten().min()
+        let unloaded = self.unloaded.as_ref().and_then(|unloaded| unloaded.transactions.first);
+        [self.transactions.next_forget(), unloaded].into_iter().flatten().min()
     }
 
     /// Returns the bucket with this name.

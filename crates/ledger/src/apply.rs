@@ -323,8 +323,8 @@ impl Account {
                 self.tombstones.forget(at);
                 self.transactions.forget(at);
                 // The records that the host keeps apart are forgotten at the same moment.
-                if let Some(elsewhere) = &mut self.elsewhere {
-                    elsewhere.forget();
+                if let Some(unloaded) = &mut self.unloaded {
+                    unloaded.forget();
                 }
             }
             Op::SetLimit(limit) => self.set_limit(limit),

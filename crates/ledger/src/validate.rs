@@ -186,7 +186,7 @@ fn limits(account: &Account, now: Time) -> Result<(), Violation> {
             "a limit is used and held above its amount by more than was recorded",
         )?;
         // If the host keeps parts of the account apart, not every session is loaded.
-        if account.elsewhere.is_none() {
+        if account.unloaded.is_none() {
             let items = account.sessions.iter().flat_map(|session| &session.items);
             let of_it = items.filter(|item| limit.counted.has(item.unit, Some(item.key)));
             let held: i128 = of_it.map(|item| wide(item.outstanding())).sum();

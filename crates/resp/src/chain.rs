@@ -4,7 +4,7 @@
 
 use crate::grammar::parse_command;
 use crate::options::{Options, is};
-use crate::table::{CommandId, Memory, SCUR, ScurWriteId, Spec, behind};
+use crate::table::{CommandId, Memory, SCUR, ScurWriteId, Spec, chain_link_end};
 use crate::{Args, CHAIN_CROSS_SLOT, Fault, Scratch, parse_integer, slot};
 use scurry_ledger::{CHAIN_MAX, Code, Link};
 use std::fmt;
@@ -72,7 +72,7 @@ pub fn chained(args: Args<'_>) -> impl Iterator<Item = &'static Spec> + use<'_> 
     let mut position = 1;
     std::iter::from_fn(move || {
         let named = args.get(position + 2)?;
-        position = behind(args.get(position + 1), position, args.len())?;
+        position = chain_link_end(args.get(position + 1), position, args.len())?;
         Some(named)
     })
     .filter_map(|word| spec_of(id_of(word)?))
@@ -146,7 +146,7 @@ fn link_end<'a>(args: Args<'a>, position: usize) -> Result<usize, Fault<'a>> {
     if count < 1 {
         return Err(Fault::NotPositive("count of words"));
     }
-    behind(args.get(position + 1), position, args.len())
+    chain_link_end(args.get(position + 1), position, args.len())
         .ok_or(Fault::Missing("a word that the count of words tells of"))
 }
 

@@ -30,11 +30,11 @@ mod reply;
 mod request;
 mod requests;
 mod scratch;
+mod shared_errors;
 mod slot;
 mod statement_request;
 pub mod table;
 mod table_json;
-mod words;
 
 pub use args::Args;
 pub use arguments::{Argument, ArgumentKind, arguments};
@@ -64,10 +64,10 @@ pub use reply::{Protocol, Reply};
 pub use request::{Parsed, Parser, ProtocolError, RequestLimits, UNAUTHENTICATED_REQUEST_LEN_MAX};
 pub use requests::Requests;
 pub use scratch::{LowRequest, Scratch};
-pub use slot::{SLOTS, slot};
-pub use statement_request::{StatementRequest, parse_statement};
-pub use table_json::table_json;
-pub use words::{
+pub use shared_errors::{
     CHAIN_CROSS_SLOT, CROSS_SLOT, NO_INDEX_OF_MODULE, NO_LOG, NO_LOG_OF_MODULE, OUT_OF_MEMORY,
     WRONG_TYPE, is_unsupported_error,
 };
+pub use slot::{SLOTS, slot};
+pub use statement_request::{StatementRequest, parse_statement};
+pub use table_json::table_json;

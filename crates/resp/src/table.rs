@@ -1,6 +1,7 @@
 //! THE command table: name, arity, keys, flags, grammar, reply, errors, first version. It feeds the server's dispatch,
 //! COMMAND DOCS and COMMAND INFO, the reference page and the conformance checker.
 
+mod account_transfer;
 mod acl;
 mod cluster;
 mod entity;
@@ -10,17 +11,16 @@ mod group;
 mod id;
 mod key;
 mod memory;
-mod moving;
 mod node;
 mod positions;
 mod role;
 mod scur;
 mod sentinel;
+mod slow_operations;
 mod spread;
 mod store;
 mod string;
 mod transaction;
-mod watch;
 
 use crate::Args;
 use scurry_ledger::Code;
@@ -32,7 +32,7 @@ pub use id::{
     StoreId, StringId, TransactionId,
 };
 pub use memory::Memory;
-pub use positions::{KeyPositions, behind};
+pub use positions::{KeyPositions, chain_link_end};
 pub use role::Role;
 pub use spread::Spread;
 
@@ -142,7 +142,7 @@ pub static SCUR: &[Spec] = scur::COMMANDS;
 pub static ENTITY: &[Spec] = entity::COMMANDS;
 
 /// Commands on the store as a whole, and those that move accounts between stores.
-pub static STORE: &[Spec] = join!(store::COMMANDS, moving::COMMANDS);
+pub static STORE: &[Spec] = join!(store::COMMANDS, account_transfer::COMMANDS);
 
 /// Commands between nodes of Valkey and Redis; [`find`] does not return them.
 pub static NODE: &[Spec] = node::COMMANDS;
@@ -153,7 +153,7 @@ pub static GENERIC: &[Spec] = join!(
     key::COMMANDS,
     transaction::COMMANDS,
     generic::COMMANDS,
-    watch::COMMANDS,
+    slow_operations::COMMANDS,
     sentinel::COMMANDS,
     group::COMMANDS
 );

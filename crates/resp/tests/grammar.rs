@@ -64,7 +64,7 @@ const NO_ATTRIBUTES: BucketAttributes = BucketAttributes {
 
 #[test]
 fn every_example_of_the_table_parses() {
-    // A chain has a parser of its own; its example runs against a server (crates/cli/tests/server/by_hand.rs).
+    // A chain has a parser of its own; its example runs against a server (crates/cli/tests/server/cli_commands.rs).
     let elsewhere =
         |spec: &&table::Spec| matches!(spec.id, CommandId::Store(_) | CommandId::ScurChain(_));
     for spec in table::SCUR.iter().filter(|spec| !elsewhere(spec)) {

@@ -8,7 +8,7 @@ use crate::headed::Headed;
 use crate::server::{Kind, Rewrite, TypeCell};
 use crate::timers::{self, Armed};
 use crate::{account_totals, server};
-use scurry_codec::{UntrustedImageError, decode_foreign_account, is_apart};
+use scurry_codec::{UntrustedImageError, decode_foreign_account, is_in_parts};
 use scurry_engine::{APART_LEN, AccountParts, WorkingAccount, unpack};
 use scurry_ledger::{Account, AccountContribution, Status, next_due};
 use std::borrow::Cow;
@@ -38,7 +38,7 @@ impl AccountValue {
 
     /// Replaces the account by the working account. Keeps its annex unless a new one is given.
     pub(crate) fn replace(&mut self, working: &WorkingAccount, annex: Option<Box<AccountParts>>) {
-        let annex = if working.is_apart() { annex.or_else(|| self.take_annex()) } else { None };
+        let annex = if working.is_in_parts() { annex.or_else(|| self.take_annex()) } else { None };
         drop(self.take_annex());
         with_address(working.image(), annex, |bytes| self.0.replace(bytes, spare(working)));
     }
@@ -46,7 +46,7 @@ impl AccountValue {
     /// Returns the image. Of an account kept in parts it is the image without the annex.
     pub(crate) fn image(&self) -> &[u8] {
         let bytes = self.0.bytes();
-        if is_apart(bytes) { &bytes[..bytes.len() - ADDRESS_LEN] } else { bytes }
+        if is_in_parts(bytes) { &bytes[..bytes.len() - ADDRESS_LEN] } else { bytes }
     }
 
     /// Returns the image of the whole account.
@@ -80,7 +80,7 @@ impl AccountValue {
     pub(crate) fn address(&self) -> *mut AccountParts {
         let bytes = self.0.bytes();
         match bytes.last_chunk::<ADDRESS_LEN>() {
-            Some(address) if is_apart(bytes) => {
+            Some(address) if is_in_parts(bytes) => {
                 std::ptr::with_exposed_provenance_mut(usize::from_ne_bytes(*address))
             }
             _ => std::ptr::null_mut(),
@@ -100,7 +100,7 @@ impl AccountValue {
         unpack(self.image(), &mut account);
         let mut account = account.unwrap_or_else(|| Account::empty(Status::Active));
         if let Some(annex) = self.annex() {
-            **account.elsewhere.get_or_insert_default() = annex.sums();
+            **account.unloaded.get_or_insert_default() = annex.sums();
         }
         account
     }

@@ -2,7 +2,7 @@
 
 use crate::account::{APPLY, AccountValue, IMAGE};
 use crate::account_totals;
-use crate::desk::Desk;
+use crate::command_state::CommandState;
 use crate::server::{Context, OpenKey};
 use crate::timers;
 use scurry_codec::encode_change;
@@ -11,7 +11,7 @@ use scurry_ledger::{Change, Time};
 
 /// An open key with its account.
 pub(crate) struct AccountKey<'d, 'c> {
-    desk: &'d mut Desk,
+    state: &'d mut CommandState,
     key: &'d mut OpenKey<'c>,
     /// Version of the account when it was loaded, 0 if it did not exist.
     version_before: u64,
@@ -22,8 +22,8 @@ pub(crate) struct AccountKey<'d, 'c> {
 }
 
 impl<'d, 'c> AccountKey<'d, 'c> {
-    pub(crate) fn new(desk: &'d mut Desk, key: &'d mut OpenKey<'c>) -> AccountKey<'d, 'c> {
-        AccountKey { desk, key, version_before: 0, annex: None, is_bounded: false }
+    pub(crate) fn new(state: &'d mut CommandState, key: &'d mut OpenKey<'c>) -> AccountKey<'d, 'c> {
+        AccountKey { state, key, version_before: 0, annex: None, is_bounded: false }
     }
 
     /// Sets whether the memory bound applies.
@@ -33,7 +33,7 @@ impl<'d, 'c> AccountKey<'d, 'c> {
 
     /// Returns the key for a command that was already decided on the working account.
     pub(crate) fn resumed(self) -> AccountKey<'d, 'c> {
-        let decided = self.desk.working.account.as_ref();
+        let decided = self.state.working.account.as_ref();
         let version_before = decided.map_or(0, |account| account.version.saturating_sub(1));
         AccountKey { version_before, ..self }
     }
@@ -50,12 +50,12 @@ impl<'d, 'c> AccountKey<'d, 'c> {
 
 impl AccountSlot for AccountKey<'_, '_> {
     fn working(&mut self) -> &mut WorkingAccount {
-        &mut self.desk.working
+        &mut self.state.working
     }
 
     fn parts(&mut self) -> (&mut WorkingAccount, Option<&mut AccountParts>) {
-        let working = &mut self.desk.working;
-        if !working.is_apart() {
+        let working = &mut self.state.working;
+        if !working.is_in_parts() {
             return (working, None);
         }
         if self.annex.is_some() {
@@ -78,12 +78,12 @@ impl AccountSlot for AccountKey<'_, '_> {
 
     fn load(&mut self) -> Result<(), WrongType> {
         let value = self.key.value::<AccountValue>()?;
-        let working = &mut self.desk.working;
+        let working = &mut self.state.working;
         working.unpack(value.as_ref().map(|value| value.image()));
         if let (Some(account), Some(annex)) =
             (&mut working.account, value.as_ref().and_then(|value| value.annex()))
         {
-            **account.elsewhere.get_or_insert_default() = annex.sums();
+            **account.unloaded.get_or_insert_default() = annex.sums();
         }
         self.version_before = working.account.as_ref().map_or(0, |account| account.version);
         Ok(())
@@ -94,7 +94,7 @@ impl AccountSlot for AccountKey<'_, '_> {
     }
 
     fn emit_change(&mut self, change: &Change) {
-        let bytes = &mut self.desk.bytes;
+        let bytes = &mut self.state.bytes;
         bytes.clear();
         bytes.extend_from_slice(&self.version_before.to_le_bytes());
         encode_change(change, bytes);
@@ -102,12 +102,12 @@ impl AccountSlot for AccountKey<'_, '_> {
     }
 
     fn emit_image(&mut self) {
-        let words = [IMAGE, self.desk.working.image()];
+        let words = [IMAGE, self.state.working.image()];
         self.key.context().replicate_words(APPLY, self.key.name(), &words);
     }
 
     fn count(&mut self) {
-        let working = &self.desk.working;
+        let working = &self.state.working;
         // A deleted account leaves the totals when the server frees its value.
         if let Some(account) = &working.account {
             account_totals::replace(working.before(), Some(account));
@@ -116,7 +116,7 @@ impl AccountSlot for AccountKey<'_, '_> {
 
     fn put(&mut self, due: Option<Time>) {
         let (context, name) = (self.context(), self.key.name());
-        let (database, working) = (context.database(), &self.desk.working);
+        let (database, working) = (context.database(), &self.state.working);
         if let Ok(Some(mut value)) = self.key.value::<AccountValue>() {
             value.replace(working, self.annex.take());
             timers::arm(context, database, name.bytes(), value.armed(), due);

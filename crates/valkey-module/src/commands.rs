@@ -10,7 +10,7 @@ mod scur;
 mod test_clock;
 
 use crate::account::AccountValue;
-use crate::desk::{self, Desk};
+use crate::command_state::{self, CommandState};
 use crate::server::{Context, Exclusive, Mode, Name, OpenKey, arguments, create_command};
 use scurry_resp::table::{self, CommandId, EntityId, ImageId, Spec, StoreId};
 use scurry_resp::{Args, NO_LOG_OF_MODULE, Protocol, Reply, RequestLimits, Requests};
@@ -112,7 +112,9 @@ fn execute(context: &Context, names: &[Name<'_>], room: &mut Room) {
                 )),
                 None => {
                     let call = Call { context, spec, names, args: requests.get(0) };
-                    let done = desk::at(context, |desk| dispatch(&call, key, desk, &mut reply));
+                    let done = command_state::with(context, |state| {
+                        dispatch(&call, key, state, &mut reply)
+                    });
                     // The state is in use: this command was called from within another one.
                     if done.is_none() {
                         formed.extend_from_slice(WITHIN_ANOTHER);
@@ -164,17 +166,22 @@ fn take(spec: &Spec, names: &[Name<'_>], requests: &mut Requests) -> Option<usiz
     }
 }
 
-fn dispatch(call: &Call<'_>, key: Option<OpenKey<'_>>, desk: &mut Desk, reply: &mut Reply<'_>) {
+fn dispatch(
+    call: &Call<'_>,
+    key: Option<OpenKey<'_>>,
+    state: &mut CommandState,
+    reply: &mut Reply<'_>,
+) {
     if let CommandId::Node(id) = call.spec.id {
-        return apply::run(id, call, desk, reply);
+        return apply::run(id, call, state, reply);
     }
     if call.context.is_replica() && call.spec.flags.contains(&"write") {
         return reply.error(READ_ONLY);
     }
     match (call.spec.id, key) {
-        (CommandId::ScurRead(id), Some(mut key)) => scur::read(id, call, &mut key, desk, reply),
-        (CommandId::ScurWrite(id), Some(mut key)) => scur::write(id, call, &mut key, desk, reply),
-        (CommandId::ScurChain(_), Some(key)) => chain::run(call, key, desk, reply),
+        (CommandId::ScurRead(id), Some(mut key)) => scur::read(id, call, &mut key, state, reply),
+        (CommandId::ScurWrite(id), Some(mut key)) => scur::write(id, call, &mut key, state, reply),
+        (CommandId::ScurChain(_), Some(key)) => chain::run(call, key, state, reply),
         (CommandId::Store(StoreId::Totals), _) => scur::totals(reply),
         (CommandId::Store(StoreId::List), _) => accounts::list(call, reply),
         (CommandId::Store(StoreId::Find), _) => accounts::find(call, reply),
@@ -182,9 +189,9 @@ fn dispatch(call: &Call<'_>, key: Option<OpenKey<'_>>, desk: &mut Desk, reply: &
             reply.error(NO_LOG_OF_MODULE);
         }
         (CommandId::Image(ImageId::Dump), _) => image::dump(call, reply),
-        (CommandId::Image(ImageId::Load), _) => image::load(call, desk, reply),
-        (CommandId::Entity(EntityId::Put), _) => entity::put(call, desk, reply),
-        (CommandId::Entity(EntityId::Del), _) => entity::del(call, desk, reply),
+        (CommandId::Image(ImageId::Load), _) => image::load(call, state, reply),
+        (CommandId::Entity(EntityId::Put), _) => entity::put(call, state, reply),
+        (CommandId::Entity(EntityId::Del), _) => entity::del(call, state, reply),
         (CommandId::Entity(EntityId::Get), _) => entity::get(call, reply),
         (CommandId::Entity(EntityId::Find), _) => entity::find(call, reply),
         // Not reachable: the arity of the first three guarantees their key, and the others are not registered, because

@@ -29,7 +29,7 @@ pub(crate) fn last_version() -> Version {
 }
 
 /// Notes a version that was seen.
-pub(crate) fn saw(version: Version) {
+pub(crate) fn observe_version(version: Version) {
     LAST.fetch_max(version.get(), Ordering::Relaxed);
 }
 
@@ -78,7 +78,7 @@ impl Kind for Box<EntityValue> {
     }
 
     fn loaded(&mut self, _: &server::Context, _: i32, _: &[u8]) {
-        saw(self.version);
+        observe_version(self.version);
     }
 
     fn save(&self, out: &mut Vec<u8>) {

@@ -2,7 +2,7 @@
 
 use crate::account::AccountValue;
 use crate::account_key::AccountKey;
-use crate::desk::{self, Desk};
+use crate::command_state::{self, CommandState};
 use crate::server::{Context, Mode, OpenKey, OwnedName};
 use crate::timers::{self, Armed, Entry};
 use scurry_engine::AccountSlot;
@@ -13,21 +13,26 @@ const STEPS_MAX: usize = 128;
 
 /// Callback of the timers.
 pub(crate) fn due(context: &Context, now: Time) {
-    desk::at(context, |desk| turn(context, desk, now, STEPS_MAX));
+    command_state::with(context, |state| turn(context, state, now, STEPS_MAX));
 }
 
 /// Handles due accounts, `steps_max` at most. Returns the number of commits.
-pub(crate) fn turn(context: &Context, desk: &mut Desk, now: Time, steps_max: usize) -> usize {
+pub(crate) fn turn(
+    context: &Context,
+    state: &mut CommandState,
+    now: Time,
+    steps_max: usize,
+) -> usize {
     let mut commits = 0;
     for _ in 0..steps_max {
         let Some(entry) = timers::pop(now) else { break };
-        commits += usize::from(look(context, desk, &entry));
+        commits += usize::from(look(context, state, &entry));
     }
     commits
 }
 
 /// Commits due expiries in the account of an entry, at the entry's time. Returns false if nothing was due.
-fn look(context: &Context, desk: &mut Desk, entry: &Entry) -> bool {
+fn look(context: &Context, state: &mut CommandState, entry: &Entry) -> bool {
     if !context.select(entry.database) {
         return false;
     }
@@ -43,5 +48,5 @@ fn look(context: &Context, desk: &mut Desk, entry: &Entry) -> bool {
         }
         _ => return false,
     }
-    AccountKey::new(desk, &mut key).tick(entry.at).is_ok_and(|change| change.is_some())
+    AccountKey::new(state, &mut key).tick(entry.at).is_ok_and(|change| change.is_some())
 }

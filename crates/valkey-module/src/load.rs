@@ -7,7 +7,7 @@ use crate::options::Options;
 use crate::server::{
     self, Context, Level, arguments, call, create_category, create_section, create_type, missing,
 };
-use crate::{commands, desk, events, eviction, expiry, timers};
+use crate::{command_state, commands, events, eviction, expiry, timers};
 use std::ffi::{CStr, c_int};
 use thiserror::Error;
 use valkey_module::raw;
@@ -81,7 +81,7 @@ fn begin(context: &Context, words: &[server::Name<'_>]) -> Result<(), Refusal> {
     }
     let options = Options::read(words)?;
     let migrates_slots = valkey_major(context).is_some_and(|major| major >= 9);
-    desk::lay_out(context, options, migrates_slots);
+    command_state::init(context, options, migrates_slots);
     timers::call_when_due(expiry::due);
     if !create_type::<AccountValue>(context) || !create_type::<Box<EntityValue>>(context) {
         return Err(Refusal::Refused("data types"));

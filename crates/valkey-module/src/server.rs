@@ -25,6 +25,6 @@ pub(crate) use info::{create_category, create_command};
 pub(crate) use key::{Mode, OpenKey};
 pub(crate) use kind::{Kind, Rewrite, TypeCell, create_type};
 pub(crate) use name::{Name, OwnedName, arguments};
-pub(crate) use reply::{is_tried, test_raw_replies};
+pub(crate) use reply::{test_raw_replies, test_reply};
 pub(crate) use section::create_section;
 pub(crate) use subscribe::{subscribe, subscribe_to_keys};

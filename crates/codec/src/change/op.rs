@@ -3,7 +3,7 @@
 use super::TouchedBuckets;
 use super::limit::put_limit;
 use super::remembered::{put_denied, put_items_debited, put_tombstone, put_transaction};
-use crate::pen::{FieldWriter, Line};
+use crate::pen::{FieldWriter, ShortFields};
 use scurry_ledger::{Allowance, BucketTerms, Cause, ItemAt, ItemKey, Op, Posting, SessionAt, Time};
 
 /// Numbers of the ops. Persisted: a new op takes the next number, and no number is reused.
@@ -341,13 +341,13 @@ fn put_posting(
 }
 
 #[inline]
-fn put_session(line: &mut Line<'_>, number: u8, session: SessionAt) {
+fn put_session(line: &mut ShortFields<'_>, number: u8, session: SessionAt) {
     line.byte(number);
     line.varint(u64::from(session.0));
 }
 
 #[inline]
-fn put_item(line: &mut Line<'_>, number: u8, item: ItemAt) {
+fn put_item(line: &mut ShortFields<'_>, number: u8, item: ItemAt) {
     put_session(line, number, item.session);
     line.byte(item.item);
 }

@@ -1,7 +1,7 @@
 //! Commands on accounts: the shard as a host of the ledger.
 
 use super::identities::is_identifying;
-use super::{Shard, is_apart_entry};
+use super::{Shard, is_entry_in_parts};
 use crate::account_parts::{AccountParts, NeededParts};
 use crate::entry::{Entry, Head, Kind};
 use crate::table::Place;
@@ -78,17 +78,17 @@ impl Shard {
             return Err(WrongType);
         }
         self.working.unpack(entry.map(Entry::value));
-        if self.working.is_apart()
+        if self.working.is_in_parts()
             && let (Some(entry), Some(account)) = (entry, &mut self.working.account)
         {
-            **account.elsewhere.get_or_insert_default() = self.annexes.of(entry.key()).sums();
+            **account.unloaded.get_or_insert_default() = self.annexes.of(entry.key()).sums();
         }
         Ok(())
     }
 
     /// Returns the whole image of the account, also when it is kept in parts.
     pub(super) fn whole_image<'e>(&self, entry: &'e Entry) -> Cow<'e, [u8]> {
-        if is_apart_entry(entry) {
+        if is_entry_in_parts(entry) {
             Cow::Owned(self.annexes.of(entry.key()).whole_image(entry.value()))
         } else {
             Cow::Borrowed(entry.value())
@@ -120,7 +120,7 @@ impl AccountSlot for Slot<'_> {
 
     fn parts(&mut self) -> (&mut WorkingAccount, Option<&mut AccountParts>) {
         let Shard { working, annexes, .. } = &mut *self.shard;
-        let annex = if working.is_apart() { annexes.get_mut(self.key.bytes()) } else { None };
+        let annex = if working.is_in_parts() { annexes.get_mut(self.key.bytes()) } else { None };
         (working, annex)
     }
 
@@ -156,7 +156,7 @@ impl AccountSlot for Slot<'_> {
     fn put(&mut self, due: Option<Time>) {
         self.shard.changes(self.key.bytes());
         let Shard { working, table, blocks, annexes, .. } = &mut *self.shard;
-        if working.is_apart() {
+        if working.is_in_parts() {
             annexes.measure(self.key.bytes());
         }
         let image = working.image();

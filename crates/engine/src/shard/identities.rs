@@ -113,7 +113,7 @@ impl Shard {
         if !self.identities.has_unique() || self.load(place).is_err() {
             return Vec::new();
         }
-        if self.working.is_apart() {
+        if self.working.is_in_parts() {
             self.slot(key, place).load_parts_for(command, now);
         }
         match self.working.decide(command, now) {

@@ -7,8 +7,8 @@ use crate::entry::Kind;
 use crate::table::Place;
 use crate::{AccountSlot, Key};
 use scurry_codec::{
-    Balance, BucketAmountsIter, Frame, Late, Left, Passed, RecordError, RecordSubject, Records,
-    read_raw_record,
+    Balance, BucketAmounts, BucketAmountsIter, Frame, Late, Passed, RecordError, RecordSubject,
+    Records, read_raw_record,
 };
 
 /// Records of a frame whose keys are loaded into the cache together.
@@ -153,7 +153,7 @@ impl Shard {
         self.replay_change(key, place, change)?;
         let left = |balance: &Balance| {
             let Balance { bucket, available, held, .. } = *balance;
-            Ok(Left { bucket, available, held })
+            Ok(BucketAmounts { bucket, available, held })
         };
         self.check_left(id, balances.iter().map(left))?;
         self.store_replayed(key, place);
@@ -202,7 +202,7 @@ impl Shard {
     fn check_left(
         &self,
         id: &[u8],
-        left: impl Iterator<Item = Result<Left, RecordError>>,
+        left: impl Iterator<Item = Result<BucketAmounts, RecordError>>,
     ) -> Result<(), ReplayError> {
         let buckets = self.working.account.as_ref().map_or(&[][..], |account| &account.buckets);
         for wanted in left {
@@ -219,7 +219,7 @@ impl Shard {
 }
 
 #[cold]
-fn differs(id: &[u8], wanted: &Left, found: Option<(i64, i64)>) -> ReplayError {
+fn differs(id: &[u8], wanted: &BucketAmounts, found: Option<(i64, i64)>) -> ReplayError {
     ReplayError::Balance {
         account: shown(id),
         bucket: format!("{:?}", wanted.bucket),

@@ -3,7 +3,7 @@
 use super::draft::Draft;
 use super::due::expire_due;
 use super::fields::check_end;
-use super::transaction::{Done, check_body, check_room, remember};
+use super::transaction::{BalanceOutcome, check_body, check_room, remember};
 use super::{Outcome, Step, fields, reject};
 use crate::digest::Body;
 use crate::{
@@ -88,7 +88,7 @@ pub(super) fn stored(draft: &mut Draft<'_>, txn: &[u8], body: &Body) -> Option<A
 fn done(draft: &mut Draft<'_>, txn: Option<&[u8]>, body: &Body) -> Outcome {
     let version = draft.next_version();
     if let Some(txn) = txn {
-        remember(draft, txn, body, Done::ok(0));
+        remember(draft, txn, body, BalanceOutcome::ok(0));
     }
     Outcome::Commit(Answer::Account { code: Code::Ok, version })
 }

@@ -6,7 +6,7 @@ use super::draft::{Draft, sum};
 use super::due::expire_due;
 use super::fields::{VALIDITY_ORDER, check_end};
 use super::limit::{Counting, tightest};
-use super::transaction::{Done, check_body, check_room, remember};
+use super::transaction::{BalanceOutcome, check_body, check_room, remember};
 use super::units::{burn_order, debit_parts, shortage};
 use super::{Outcome, Step, limit, reject};
 use crate::digest::Body;
@@ -57,12 +57,12 @@ pub(super) fn run(draft: &mut Draft<'_>, command: &Command<'_>, body: &Body) -> 
 
 /// Ends a command with a transaction id that its chain denies.
 pub(super) fn deny(draft: &mut Draft<'_>, txn: &[u8], body: &Body, amount: i64) -> Outcome {
-    answer(draft, txn, body, Done::denied_by_chain(amount))
+    answer(draft, txn, body, BalanceOutcome::denied_by_chain(amount))
 }
 
-fn answer(draft: &mut Draft<'_>, txn: &[u8], body: &Body, done: Done) -> Outcome {
+fn answer(draft: &mut Draft<'_>, txn: &[u8], body: &Body, done: BalanceOutcome) -> Outcome {
     let version = draft.next_version();
-    let Done { code, amount, cause, .. } = done;
+    let BalanceOutcome { code, amount, cause, .. } = done;
     remember(draft, txn, body, done);
     Outcome::Commit(Answer::Amount { code, version, amount, cause })
 }
@@ -114,7 +114,7 @@ fn topup(
     amount: i64,
     unit: Option<Name>,
     attributes: &BucketAttributes,
-) -> Step<Done> {
+) -> Step<BalanceOutcome> {
     check_end(attributes, draft.now)?;
     let existing = draft.account().bucket(id).copied();
     let no = match (&existing, unit) {
@@ -122,7 +122,7 @@ fn topup(
             check_topup(bucket, unit, attributes, draft.now)?;
             bucket.no
         }
-        (None, None) => return find(draft, id).map(|_| Done::ok(0)),
+        (None, None) => return find(draft, id).map(|_| BalanceOutcome::ok(0)),
         // Serial numbers are never reused: an account that has given out all of them can get no more buckets.
         (None, Some(_)) if draft.account().next_bucket == u16::MAX => {
             return reject(Code::NotApplicable, NO_MORE_BUCKETS);
@@ -134,7 +134,7 @@ fn topup(
     let spent = if existing.is_none() { spent_to_remove(draft)? } else { Vec::new() };
     check_room(draft)?;
     if draft.account().status == Status::Closed {
-        return Ok(Done::denied_service(existing.map_or(0, |bucket| bucket.available)));
+        return Ok(BalanceOutcome::denied_service(existing.map_or(0, |bucket| bucket.available)));
     }
     for named in spent {
         draft.record(named);
@@ -157,7 +157,7 @@ fn topup(
         _ => {}
     }
     draft.record_inflow(Op::Credit, Posting { bucket: no, amount })?;
-    Ok(Done::ok(draft.bucket(no).available))
+    Ok(BalanceOutcome::ok(draft.bucket(no).available))
 }
 
 /// Returns the removals that make room for one more bucket: spent buckets, the one that ended first going first. A
@@ -228,7 +228,7 @@ fn check_topup(
     Ok(())
 }
 
-fn adjust(draft: &mut Draft<'_>, id: Name, amount: i64) -> Step<Done> {
+fn adjust(draft: &mut Draft<'_>, id: Name, amount: i64) -> Step<BalanceOutcome> {
     let bucket = find(draft, id)?;
     if amount > 0 && bucket.is_expired(draft.now) {
         return reject(Code::BucketExpired, EXPIRED);
@@ -240,11 +240,11 @@ fn adjust(draft: &mut Draft<'_>, id: Name, amount: i64) -> Step<Done> {
     } else {
         let after = i128::from(bucket.available) + i128::from(amount);
         if after < i128::from(bucket.floor) {
-            return Ok(Done::beyond_credit(bucket.available, Cause::Balance));
+            return Ok(BalanceOutcome::beyond_credit(bucket.available, Cause::Balance));
         }
         draft.record_outflow(Op::Void, posting)?;
     }
-    Ok(Done::ok(draft.bucket(bucket.no).available))
+    Ok(BalanceOutcome::ok(draft.bucket(bucket.no).available))
 }
 
 fn change_bucket(
@@ -252,7 +252,7 @@ fn change_bucket(
     id: Name,
     attributes: &BucketAttributes,
     remove: bool,
-) -> Step<Done> {
+) -> Step<BalanceOutcome> {
     check_end(attributes, draft.now)?;
     let bucket = find(draft, id)?;
     if remove {
@@ -265,7 +265,7 @@ fn change_bucket(
         check_room(draft)?;
         let named = Some((bucket.id, bucket.unit));
         draft.record(Op::RemoveBucket { bucket: bucket.no, named });
-        return Ok(Done::ok(0));
+        return Ok(BalanceOutcome::ok(0));
     }
     let old = terms_of(&bucket);
     let terms = BucketTerms {
@@ -278,7 +278,7 @@ fn change_bucket(
     let allowance = changed_allowance(draft, bucket.no, attributes)?;
     check_room(draft)?;
     if attributes.floor.is_some_and(|floor| floor > bucket.available) {
-        return Ok(Done::beyond_credit(bucket.available, Cause::Balance));
+        return Ok(BalanceOutcome::beyond_credit(bucket.available, Cause::Balance));
     }
     // A change of PERIOD alone needs no `SetBucket`.
     if terms != old || attributes.period.is_none() {
@@ -291,7 +291,7 @@ fn change_bucket(
         }
         None => {}
     }
-    Ok(Done::ok(bucket.available))
+    Ok(BalanceOutcome::ok(bucket.available))
 }
 
 /// Returns the allowance after its terms, or those of its bucket, change now: periods that have already begun bring
@@ -324,30 +324,30 @@ fn changed_allowance(
     Ok(Some(Allowance { bucket, cycle, amount, period_start: cycle.start(draft.now) }))
 }
 
-fn change_limit(draft: &mut Draft<'_>, id: Name, terms: &LimitTerms) -> Step<Done> {
+fn change_limit(draft: &mut Draft<'_>, id: Name, terms: &LimitTerms) -> Step<BalanceOutcome> {
     let planned = limit::plan(draft, id, terms)?;
     check_room(draft)?;
-    planned.carry_out(draft).map(Done::ok)
+    planned.carry_out(draft).map(BalanceOutcome::ok)
 }
 
-fn debit(draft: &mut Draft<'_>, unit: Name, amount: i64) -> Step<Done> {
+fn debit(draft: &mut Draft<'_>, unit: Name, amount: i64) -> Step<BalanceOutcome> {
     check_room(draft)?;
     if draft.account().status != Status::Active {
-        return Ok(Done::denied_service(0));
+        return Ok(BalanceOutcome::denied_service(0));
     }
     let mut parts = Vec::new();
     let counting = Counting { unit, item: None };
     match debit_one(draft, (counting, amount), 0, &mut parts)? {
-        Some(cause) => Ok(Done::beyond_credit(0, cause)),
-        None => Ok(Done { parts, ..Done::ok(amount) }),
+        Some(cause) => Ok(BalanceOutcome::beyond_credit(0, cause)),
+        None => Ok(BalanceOutcome { parts, ..BalanceOutcome::ok(amount) }),
     }
 }
 
 /// Debits each item as if it were alone, one after the other; if one is denied, none is debited.
-fn debit_items(draft: &mut Draft<'_>, items: &[ItemAmount]) -> Step<Done> {
+fn debit_items(draft: &mut Draft<'_>, items: &[ItemAmount]) -> Step<BalanceOutcome> {
     check_room(draft)?;
     if draft.account().status != Status::Active {
-        return Ok(Done::denied_service(0));
+        return Ok(BalanceOutcome::denied_service(0));
     }
     // A copy of the account is only needed when an earlier item may have to be undone.
     let mark = draft.mark_if(items.len() > 1);
@@ -359,13 +359,13 @@ fn debit_items(draft: &mut Draft<'_>, items: &[ItemAmount]) -> Step<Done> {
             if let Some(mark) = mark {
                 draft.roll_back(mark);
             }
-            return Ok(Done::beyond_credit(0, cause));
+            return Ok(BalanceOutcome::beyond_credit(0, cause));
         }
         all = sum(all, amount)?;
     }
     let named = |&ItemAmount { key, unit, .. }: &ItemAmount| DebitedItem { key, unit };
     let items = items.iter().map(named).collect();
-    Ok(Done { parts, items, ..Done::ok(all) })
+    Ok(BalanceOutcome { parts, items, ..BalanceOutcome::ok(all) })
 }
 
 /// Debits one amount, of an item or of the whole command. Returns the cause if it is denied, before any fact is
@@ -411,7 +411,7 @@ fn find_debit(draft: &Draft<'_>, debit: &[u8]) -> Step<Transaction> {
 const NOT_LEFT: &str = "less than that is left of the debit: refund at most what is left";
 const NOTHING_LEFT: &str = "nothing is left of the debit: all of it was refunded";
 
-fn refund(draft: &mut Draft<'_>, debit: &[u8], amount: Option<i64>) -> Step<Done> {
+fn refund(draft: &mut Draft<'_>, debit: &[u8], amount: Option<i64>) -> Step<BalanceOutcome> {
     let found = find_debit(draft, debit)?;
     if amount.is_some() && !found.items.is_empty() {
         return reject(
@@ -430,10 +430,10 @@ fn refund(draft: &mut Draft<'_>, debit: &[u8], amount: Option<i64>) -> Step<Done
     let mut back = Vec::with_capacity(found.parts.len());
     give_back(draft, found.parts.iter(), amount, &mut back)?;
     record_refunds(draft, &found, back)?;
-    Ok(Done::ok(amount))
+    Ok(BalanceOutcome::ok(amount))
 }
 
-fn refund_items(draft: &mut Draft<'_>, debit: &[u8], items: &[ItemAmount]) -> Step<Done> {
+fn refund_items(draft: &mut Draft<'_>, debit: &[u8], items: &[ItemAmount]) -> Step<BalanceOutcome> {
     let found = find_debit(draft, debit)?;
     let (mut all, mut back) = (0, Vec::with_capacity(found.parts.len()));
     for &ItemAmount { key, unit, amount } in items {
@@ -447,7 +447,7 @@ fn refund_items(draft: &mut Draft<'_>, debit: &[u8], items: &[ItemAmount]) -> St
         all = sum(all, amount)?;
     }
     record_refunds(draft, &found, back)?;
-    Ok(Done::ok(all))
+    Ok(BalanceOutcome::ok(all))
 }
 
 /// Spreads an amount over the parts of a debit in reverse order, each up to what is left of it.
@@ -499,7 +499,7 @@ fn count(
     amount: i64,
     unit: Option<Name>,
     period: Option<Period>,
-) -> Step<Done> {
+) -> Step<BalanceOutcome> {
     let now = draft.now;
     let existing = draft.account().counters.iter().find(|counter| counter.id == id).copied();
     let (unit, period, value) = match existing {
@@ -529,5 +529,5 @@ fn count(
     let value = sum(value, amount)?;
     let period_start = period.start(now);
     draft.record(Op::SetCounter { id, unit, period, period_start, value });
-    Ok(Done::ok(value))
+    Ok(BalanceOutcome::ok(value))
 }

@@ -47,7 +47,7 @@ fn any_due(account: &Account, mut is: impl FnMut(Time) -> bool) -> bool {
     }
     account.tombstones.next_forget().is_some_and(&mut is)
         || account.transactions.next_forget().is_some_and(&mut is)
-        || account.elsewhere.as_ref().and_then(|elsewhere| elsewhere.next_due()).is_some_and(is)
+        || account.unloaded.as_ref().and_then(|unloaded| unloaded.next_due()).is_some_and(is)
 }
 
 /// Reports whether anything is due at `now`, refills included.

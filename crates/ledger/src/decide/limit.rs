@@ -117,7 +117,7 @@ pub(super) fn tightest(account: &Account, of: Counting, now: Time) -> Option<(Na
 
 /// Returns a limit of open sessions that leaves no room for another session.
 #[inline]
-pub(super) fn closed_to_sessions(account: &Account, now: Time) -> Option<Name> {
+pub(super) fn full_session_limit(account: &Account, now: Time) -> Option<Name> {
     if account.limits.is_empty() {
         return None;
     }

@@ -4,7 +4,7 @@
 use super::draft::Draft;
 use super::due::bury;
 use super::room::check_room;
-use super::units::{Ask, Source, grant, release_item, settle};
+use super::units::{GrantRequest, Source, grant, release_item, settle};
 use super::{Outcome, Step, fields, late, limit, reject};
 use crate::digest::Body;
 use crate::{
@@ -47,7 +47,7 @@ pub(super) fn reserve(
         let items = deny_all(request, Code::ServiceDenied, Cause::Status);
         return Ok(refuse(draft, request, body, Code::ServiceDenied, items));
     }
-    if let Some(limit) = limit::closed_to_sessions(draft.account(), draft.now) {
+    if let Some(limit) = limit::full_session_limit(draft.account(), draft.now) {
         let (code, cause) = (Code::CreditLimitReached, Cause::Limit(limit));
         let mut items = deny_all(request, code, cause);
         // A request without items gets one answer for the whole of it, which names the limit.
@@ -396,12 +396,12 @@ fn grant_listed(
     index: usize,
 ) -> Step<ItemAnswer> {
     let item = &request.items[index];
-    let ask = Ask {
+    let asked = GrantRequest {
         requested: item.requested.unwrap_or(0),
         min: item.min.unwrap_or(1).max(1),
         request: request.request,
     };
-    grant(draft, at, ask)
+    grant(draft, at, asked)
 }
 
 fn deny_all(request: &SessionRequest<'_>, code: Code, cause: Cause) -> ItemAnswers {

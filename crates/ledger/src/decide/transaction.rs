@@ -8,7 +8,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 /// Result of a balance command before it is remembered.
-pub(super) struct Done {
+pub(super) struct BalanceOutcome {
     pub(super) code: Code,
     pub(super) amount: i64,
     pub(super) cause: Cause,
@@ -16,28 +16,28 @@ pub(super) struct Done {
     pub(super) items: Vec<DebitedItem>,
 }
 
-impl Done {
-    pub(super) fn ok(amount: i64) -> Done {
-        Done::new(Code::Ok, amount, Cause::None)
+impl BalanceOutcome {
+    pub(super) fn ok(amount: i64) -> BalanceOutcome {
+        BalanceOutcome::new(Code::Ok, amount, Cause::None)
     }
 
     /// Returns a denial for lack of units.
-    pub(super) fn beyond_credit(amount: i64, cause: Cause) -> Done {
-        Done::new(Code::CreditLimitReached, amount, cause)
+    pub(super) fn beyond_credit(amount: i64, cause: Cause) -> BalanceOutcome {
+        BalanceOutcome::new(Code::CreditLimitReached, amount, cause)
     }
 
     /// Returns a denial because of the account's status.
-    pub(super) fn denied_service(amount: i64) -> Done {
-        Done::new(Code::ServiceDenied, amount, Cause::Status)
+    pub(super) fn denied_service(amount: i64) -> BalanceOutcome {
+        BalanceOutcome::new(Code::ServiceDenied, amount, Cause::Status)
     }
 
     /// Returns a denial because another command of the chain is denied.
-    pub(super) fn denied_by_chain(amount: i64) -> Done {
-        Done::new(Code::ChainDenied, amount, Cause::Chain)
+    pub(super) fn denied_by_chain(amount: i64) -> BalanceOutcome {
+        BalanceOutcome::new(Code::ChainDenied, amount, Cause::Chain)
     }
 
-    fn new(code: Code, amount: i64, cause: Cause) -> Done {
-        Done { code, amount, cause, parts: Vec::new(), items: Vec::new() }
+    fn new(code: Code, amount: i64, cause: Cause) -> BalanceOutcome {
+        BalanceOutcome { code, amount, cause, parts: Vec::new(), items: Vec::new() }
     }
 }
 
@@ -50,10 +50,10 @@ pub(super) fn check_body(known: &Transaction, body: &Body) -> Step<()> {
 }
 
 /// Remembers the result of a command under its transaction id.
-pub(super) fn remember(draft: &mut Draft<'_>, txn: &[u8], body: &Body, done: Done) {
+pub(super) fn remember(draft: &mut Draft<'_>, txn: &[u8], body: &Body, done: BalanceOutcome) {
     let version = draft.next_version();
     let forget_at = draft.now.plus_ms(draft.limits.transaction_ms);
-    let Done { code, amount, cause, parts, items } = done;
+    let BalanceOutcome { code, amount, cause, parts, items } = done;
     let id = Id::new(txn).unwrap_or(Id::EMPTY);
     let digest = body.digest();
     let transaction =

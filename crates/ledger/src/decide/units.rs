@@ -38,7 +38,7 @@ fn burns_before(bucket: &Bucket, other: &Bucket) -> bool {
 /// order that can give something, with that amount. In most cases the first bucket gives all that is requested, so no
 /// sort is needed.
 #[inline]
-fn survey(account: &Account, unit: Name, now: Time) -> (i64, Option<(BucketNo, i64)>) {
+fn grantable_and_first(account: &Account, unit: Name, now: Time) -> (i64, Option<(BucketNo, i64)>) {
     let mut sum: i64 = 0;
     let mut first: Option<(&Bucket, i64)> = None;
     for bucket in account.buckets.iter().filter(|b| b.unit == unit && b.is_valid(now)) {
@@ -59,7 +59,7 @@ fn headroom(bucket: &Bucket) -> i64 {
 /// Returns the amount of a unit that could be granted now, at most the largest i64: the minimum of what the buckets
 /// have and what each limit leaves.
 pub(crate) fn grantable(account: &Account, of: Counting, now: Time) -> i64 {
-    let (in_buckets, _) = survey(account, of.unit, now);
+    let (in_buckets, _) = grantable_and_first(account, of.unit, now);
     tightest(account, of, now).map_or(in_buckets, |(_, left)| left.min(in_buckets))
 }
 
@@ -67,7 +67,7 @@ pub(crate) fn grantable(account: &Account, of: Counting, now: Time) -> i64 {
 #[cold]
 pub(crate) fn shortage(account: &Account, of: Counting, now: Time) -> Cause {
     if let Some((limit, left)) = tightest(account, of, now)
-        && left < survey(account, of.unit, now).0
+        && left < grantable_and_first(account, of.unit, now).0
     {
         return Cause::Limit(limit);
     }
@@ -77,23 +77,23 @@ pub(crate) fn shortage(account: &Account, of: Counting, now: Time) -> Cause {
 
 /// The request of one item.
 #[derive(Clone, Copy)]
-pub(super) struct Ask {
+pub(super) struct GrantRequest {
     pub(super) requested: i64,
     pub(super) min: i64,
     pub(super) request: u32,
 }
 
 /// Grants an item (RFC 8506 section 5.1.2; Final-Unit-Indication: section 5.6).
-pub(super) fn grant(draft: &mut Draft<'_>, at: ItemAt, ask: Ask) -> Step<ItemAnswer> {
+pub(super) fn grant(draft: &mut Draft<'_>, at: ItemAt, asked: GrantRequest) -> Step<ItemAnswer> {
     let unit = draft.item(at).unit;
-    let (in_buckets, mut first) = survey(draft.account(), unit, draft.now);
-    let mut grant = in_buckets.min(ask.requested);
+    let (in_buckets, mut first) = grantable_and_first(draft.account(), unit, draft.now);
+    let mut grant = in_buckets.min(asked.requested);
     if !draft.account().limits.is_empty()
         && let Some((_, left)) = tightest(draft.account(), Counting::of_item(draft, at), draft.now)
     {
         grant = grant.min(left);
     }
-    if grant < ask.min {
+    if grant < asked.min {
         let cause = shortage(draft.account(), Counting::of_item(draft, at), draft.now);
         return Ok(ItemAnswer::denied(Code::CreditLimitReached, cause));
     }
@@ -107,11 +107,11 @@ pub(super) fn grant(draft: &mut Draft<'_>, at: ItemAt, ask: Ask) -> Step<ItemAns
         rest -= amount;
         if rest > 0 {
             // The next bucket in burn order gives the rest.
-            (_, first) = survey(draft.account(), unit, draft.now);
+            (_, first) = grantable_and_first(draft.account(), unit, draft.now);
         }
     }
-    draft.record(Op::Grant { at, amount: grant, request: ask.request });
-    let last = grant < ask.requested;
+    draft.record(Op::Grant { at, amount: grant, request: asked.request });
+    let last = grant < asked.requested;
     Ok(ItemAnswer { code: Code::Ok, granted: grant, last, uncollected: 0, cause: Cause::None })
 }
 

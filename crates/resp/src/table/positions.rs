@@ -22,9 +22,8 @@ impl Iterator for KeyPositions<'_> {
         }
         self.next = match self.step {
             Some(step) => position + step,
-            None => {
-                behind(self.args.get(position + 1), position, self.args.len()).unwrap_or(self.end)
-            }
+            None => chain_link_end(self.args.get(position + 1), position, self.args.len())
+                .unwrap_or(self.end),
         };
         Some(position)
     }
@@ -32,7 +31,7 @@ impl Iterator for KeyPositions<'_> {
 
 /// Returns the position after a command of a chain. `position` is that of its account, and `count` the word after the
 /// account, which states the number of the command's words. `None` if it is not a number or there are fewer words.
-pub fn behind(count: Option<&[u8]>, position: usize, arguments: usize) -> Option<usize> {
+pub fn chain_link_end(count: Option<&[u8]>, position: usize, arguments: usize) -> Option<usize> {
     let count = usize::try_from(parse_integer(count?)?).ok()?;
     let end = count.checked_add(position + 2)?;
     (count > 0 && end <= arguments).then_some(end)

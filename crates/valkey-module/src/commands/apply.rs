@@ -4,7 +4,7 @@
 use super::Call;
 use crate::account::{self, IMAGE};
 use crate::account_key::AccountKey;
-use crate::desk::Desk;
+use crate::command_state::CommandState;
 use crate::entity::{self, EntityValue};
 use crate::server::{Level, Mode, Name, OpenKey};
 use scurry_engine::{AccountSlot, Version, WrongType};
@@ -18,14 +18,14 @@ const NOT_FOR_CLIENTS: &str =
     "ERR only a primary and its files say this: use the commands of docs/commands.md";
 
 /// Executes SCUR.APPLY or ENTITY.APPLY.
-pub(super) fn run(id: NodeId, call: &Call<'_>, desk: &mut Desk, reply: &mut Reply<'_>) {
+pub(super) fn run(id: NodeId, call: &Call<'_>, state: &mut CommandState, reply: &mut Reply<'_>) {
     let Some(name) = call.key() else { return reply.error(NOT_FOR_CLIENTS) };
-    if !call.context.is_decided(desk.knows_slot_import) {
+    if !call.context.is_decided(state.knows_slot_import) {
         return reply.error(NOT_FOR_CLIENTS);
     }
     let mut key = OpenKey::new(call.context, name, Mode::Write);
     let done = match id {
-        NodeId::ScurApply => of_account(call.args, &mut key, desk),
+        NodeId::ScurApply => of_account(call.args, &mut key, state),
         NodeId::EntityApply => of_entity(call.args, &mut key),
     };
     match done {
@@ -48,9 +48,13 @@ fn diverged(call: &Call<'_>, name: Name<'_>, why: &str) -> ! {
     std::process::exit(1)
 }
 
-fn of_account(args: Args<'_>, key: &mut OpenKey<'_>, desk: &mut Desk) -> Result<(), String> {
+fn of_account(
+    args: Args<'_>,
+    key: &mut OpenKey<'_>,
+    state: &mut CommandState,
+) -> Result<(), String> {
     let say = |why: &dyn Display| why.to_string();
-    let mut slot = AccountKey::new(desk, key);
+    let mut slot = AccountKey::new(state, key);
     slot.load().map_err(|_| say(&WRONG_TYPE))?;
     slot.working().remember();
     match (args.at(2), args.get(3)) {
@@ -83,7 +87,7 @@ fn of_entity(args: Args<'_>, key: &mut OpenKey<'_>) -> Result<(), String> {
     }
     let version = u64::try_from(number(2)?).ok().and_then(Version::new);
     let version = version.ok_or("a version is none")?;
-    entity::saw(version);
+    entity::observe_version(version);
     if args.len() == 3 {
         key.value::<Box<EntityValue>>().map_err(|_| WRONG_TYPE)?;
         key.delete();

@@ -1,7 +1,7 @@
 //! ENTITY commands: parses, decides and replies.
 
 use super::{Call, apply};
-use crate::desk::Desk;
+use crate::command_state::CommandState;
 use crate::entity::{self, APPLY, EntityValue};
 use crate::server::{Mode, Name, OpenKey};
 use scurry_engine::{EntityContent, EntityFound, EntityTerms, Version, VersionClock};
@@ -14,16 +14,16 @@ use scurry_resp::{
 const NO_INDEX: &str =
     "ERR entities are not indexed by value on a Valkey node: keep such a list yourself";
 
-pub(super) fn put(call: &Call<'_>, desk: &Desk, reply: &mut Reply<'_>) {
+pub(super) fn put(call: &Call<'_>, state: &CommandState, reply: &mut Reply<'_>) {
     match parse_entity_put(call.args, call.context.now()) {
-        Ok((_, value, options)) => write(call, desk, Some(value), options, reply),
+        Ok((_, value, options)) => write(call, state, Some(value), options, reply),
         Err(fault) => reply.error(fault),
     }
 }
 
-pub(super) fn del(call: &Call<'_>, desk: &Desk, reply: &mut Reply<'_>) {
+pub(super) fn del(call: &Call<'_>, state: &CommandState, reply: &mut Reply<'_>) {
     match parse_entity_del(call.args) {
-        Ok((_, options)) => write(call, desk, None, options, reply),
+        Ok((_, options)) => write(call, state, None, options, reply),
         Err(fault) => reply.error(fault),
     }
 }
@@ -46,7 +46,7 @@ fn terms<'a>(
 /// Writes a value, or deletes if `value` is None.
 fn write(
     call: &Call<'_>,
-    desk: &Desk,
+    state: &CommandState,
     value: Option<&[u8]>,
     options: EntityOptions,
     reply: &mut Reply<'_>,
@@ -61,8 +61,8 @@ fn write(
     let clock = VersionClock {
         last: entity::last_version(),
         now,
-        node: desk.options.node,
-        ahead_ms_max: desk.options.version_ahead_ms_max,
+        node: state.options.node,
+        ahead_ms_max: state.options.version_ahead_ms_max,
     };
     let expires = key.expires();
     let (found, lives, agreed) = match key.value::<Box<EntityValue>>() {
@@ -92,10 +92,10 @@ fn write(
             reply.error(OUT_OF_MEMORY);
         }
         Ok(Some(version)) => {
-            entity::saw(version);
+            entity::observe_version(version);
             let end = match value {
                 Some(_) => options.expires,
-                None => Some(now.plus_ms(desk.options.entity_tombstone_ms)),
+                None => Some(now.plus_ms(state.options.entity_tombstone_ms)),
             };
             commit(&mut key, name, (version, value, end), now);
             entity_write_answer(reply, true, version.get());

@@ -3,7 +3,7 @@
 use super::Call;
 use crate::account::AccountValue;
 use crate::account_key::AccountKey;
-use crate::desk::Desk;
+use crate::command_state::CommandState;
 use crate::server::{Mode, OpenKey};
 use scurry_engine::{AccountSlot, LoadError};
 use scurry_ledger::Code;
@@ -24,14 +24,14 @@ pub(super) fn dump(call: &Call<'_>, reply: &mut Reply<'_>) {
     }
 }
 
-pub(super) fn load(call: &Call<'_>, desk: &mut Desk, reply: &mut Reply<'_>) {
+pub(super) fn load(call: &Call<'_>, state: &mut CommandState, reply: &mut Reply<'_>) {
     let (request, name) = match (parse_load(call.args), call.key()) {
         (Ok(request), Some(name)) => (request, name),
         (Err(fault), _) => return reply.error(fault),
         (_, None) => return unknown_account(reply),
     };
     let mut key = OpenKey::new(call.context, name, Mode::Write);
-    match AccountKey::new(desk, &mut key).load_image(request.image, request.replace) {
+    match AccountKey::new(state, &mut key).load_image(request.image, request.replace) {
         Ok(()) => reply.ok(),
         Err(LoadError::WrongType) => reply.error(WRONG_TYPE),
         Err(LoadError::OutOfMemory) => reply.error(OUT_OF_MEMORY),

@@ -4,8 +4,8 @@ use super::Call;
 use crate::account::APPLY;
 use crate::account_key::AccountKey;
 use crate::account_totals;
-use crate::desk::Desk;
-use crate::server::{OpenKey, is_tried};
+use crate::command_state::CommandState;
+use crate::server::{OpenKey, test_reply};
 use scurry_engine::{AccountSlot, NeededParts, Outcome};
 use scurry_ledger::Command;
 use scurry_resp::table::{Memory, ScurReadId, ScurWriteId};
@@ -14,9 +14,9 @@ use scurry_resp::{
     unknown_account,
 };
 
-/// Executes SCUR.TOTALS, or answers the trial of [`is_tried`].
+/// Executes SCUR.TOTALS, or answers the trial of [`test_reply`].
 pub(super) fn totals(reply: &mut Reply<'_>) {
-    match is_tried() {
+    match test_reply() {
         Some(trial) => reply.formed(trial),
         None => totals_map(reply, &account_totals::shown()),
     }
@@ -27,26 +27,26 @@ pub(super) fn write(
     id: ScurWriteId,
     call: &Call<'_>,
     key: &mut OpenKey<'_>,
-    desk: &mut Desk,
+    state: &mut CommandState,
     reply: &mut Reply<'_>,
 ) {
-    let mut scratch: Scratch<'_> = std::mem::take(&mut desk.scratch).reuse();
+    let mut scratch: Scratch<'_> = std::mem::take(&mut state.scratch).reuse();
     match parse_write(id, call.args, &mut scratch) {
-        Ok(Write { command, .. }) => decide(call, key, &command, desk, reply),
+        Ok(Write { command, .. }) => decide(call, key, &command, state, reply),
         Err(fault) => reply.error(fault),
     }
-    desk.scratch = scratch.reuse();
+    state.scratch = scratch.reuse();
 }
 
 fn decide(
     call: &Call<'_>,
     key: &mut OpenKey<'_>,
     command: &Command<'_>,
-    desk: &mut Desk,
+    state: &mut CommandState,
     reply: &mut Reply<'_>,
 ) {
     let is_bounded = call.spec.memory != Memory::Free;
-    let mut slot = AccountKey::new(desk, key).in_bounds(is_bounded);
+    let mut slot = AccountKey::new(state, key).in_bounds(is_bounded);
     match slot.run(call.context.now(), command) {
         Outcome::Answer { answer, replayed } => {
             if replayed {
@@ -66,7 +66,7 @@ pub(super) fn read(
     id: ScurReadId,
     call: &Call<'_>,
     key: &mut OpenKey<'_>,
-    desk: &mut Desk,
+    state: &mut CommandState,
     reply: &mut Reply<'_>,
 ) {
     let request = match parse_read(id, call.args) {
@@ -76,10 +76,10 @@ pub(super) fn read(
     let now = call.context.now();
     let session = request.session();
     let needed = NeededParts::shown(request.shows_all(), &session);
-    if AccountKey::new(desk, key).view(now, &needed).is_err() {
+    if AccountKey::new(state, key).view(now, &needed).is_err() {
         return reply.error(WRONG_TYPE);
     }
-    match &desk.working.account {
+    match &state.working.account {
         Some(account) => request.answer(reply, account, now),
         None => unknown_account(reply),
     }

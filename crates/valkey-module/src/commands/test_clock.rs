@@ -1,6 +1,6 @@
 //! SCUR.TESTCLOCK, only in modules built for tests: sets the clock and runs timers.
 
-use crate::desk;
+use crate::command_state;
 use crate::expiry;
 use crate::server::{Context, arguments, call, test_clock};
 use scurry_ledger::Time;
@@ -43,8 +43,9 @@ unsafe extern "C" fn run(
             None => reply.error("ERR SCUR.TESTCLOCK now: ms"),
         },
         _ => {
-            let commits =
-                desk::at(&context, |desk| expiry::turn(&context, desk, context.now(), usize::MAX));
+            let commits = command_state::with(&context, |state| {
+                expiry::turn(&context, state, context.now(), usize::MAX)
+            });
             let commits = commits.and_then(|commits| i64::try_from(commits).ok());
             reply.integer(commits.unwrap_or(-1));
         }

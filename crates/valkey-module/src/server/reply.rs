@@ -14,9 +14,9 @@ use valkey_module::raw;
 /// True if the server sends the text of a simple string unchanged.
 static SENDS_AS_IS: AtomicBool = AtomicBool::new(false);
 /// True during the test.
-static TRIES: AtomicBool = AtomicBool::new(false);
+static IS_TESTING: AtomicBool = AtomicBool::new(false);
 /// Reply used for the test: a nested array with bytes that could begin another value.
-const TRIAL: &[u8] = b"*2\r\n+OK\r\n*1\r\n$1\r\n+\r\n";
+const TEST_REPLY: &[u8] = b"*2\r\n+OK\r\n*1\r\n$1\r\n+\r\n";
 
 impl Context {
     /// Sends a reply encoded in the client's protocol. The bytes are overwritten in the process.
@@ -114,7 +114,7 @@ impl Line {
 }
 
 /// Tests whether the server sends the text of a simple string unchanged, by calling a command of ours without keys
-/// whose handler asks [`is_tried`].
+/// whose handler asks [`test_reply`].
 pub(crate) fn test_raw_replies(context: &Context, command: &CStr) {
     // SAFETY: the pointers were written before this is called.
     let functions = unsafe {
@@ -122,7 +122,7 @@ pub(crate) fn test_raw_replies(context: &Context, command: &CStr) {
     };
     let (Some(ask), Some(bytes_of), Some(free)) = functions else { return };
     SENDS_AS_IS.store(true, Ordering::Relaxed);
-    TRIES.store(true, Ordering::Relaxed);
+    IS_TESTING.store(true, Ordering::Relaxed);
     // SAFETY: the texts end in zeros, and the format says that no argument follows. The bytes live until the reply is
     // freed.
     let is_sent = unsafe {
@@ -130,18 +130,18 @@ pub(crate) fn test_raw_replies(context: &Context, command: &CStr) {
         let is_sent = !reply.is_null() && {
             let mut len = 0;
             let bytes = bytes_of(reply, &mut len);
-            !bytes.is_null() && std::slice::from_raw_parts(bytes.cast::<u8>(), len) == TRIAL
+            !bytes.is_null() && std::slice::from_raw_parts(bytes.cast::<u8>(), len) == TEST_REPLY
         };
         if !reply.is_null() {
             free(reply);
         }
         is_sent
     };
-    TRIES.store(false, Ordering::Relaxed);
+    IS_TESTING.store(false, Ordering::Relaxed);
     SENDS_AS_IS.store(is_sent, Ordering::Relaxed);
 }
 
 /// Returns the reply that the running command must give during the test. None outside of the test.
-pub(crate) fn is_tried() -> Option<&'static [u8]> {
-    TRIES.load(Ordering::Relaxed).then_some(TRIAL)
+pub(crate) fn test_reply() -> Option<&'static [u8]> {
+    IS_TESTING.load(Ordering::Relaxed).then_some(TEST_REPLY)
 }

@@ -23,12 +23,12 @@ pub(crate) fn subscribe(context: &Context, id: u64, heard: EventCallback) -> boo
 }
 
 /// Callback for keys, with the event's name and the key.
-type HeardOfKey = fn(&Context, &CStr, Name<'_>);
+type KeyEventCallback = fn(&Context, &CStr, Name<'_>);
 
-static OF_KEYS: OnceLock<HeardOfKey> = OnceLock::new();
+static OF_KEYS: OnceLock<KeyEventCallback> = OnceLock::new();
 
 /// Subscribes to events of the generic key commands, such as rename and move.
-pub(crate) fn subscribe_to_keys(context: &Context, heard: HeardOfKey) -> bool {
+pub(crate) fn subscribe_to_keys(context: &Context, heard: KeyEventCallback) -> bool {
     OF_KEYS.get_or_init(|| heard);
     // SAFETY: the callback has the signature that the server calls.
     unsafe {

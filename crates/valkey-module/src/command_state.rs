@@ -7,7 +7,7 @@ use scurry_resp::{ChainScratch, Scratch};
 
 /// Shared state of all commands of the node. The server runs one command at a time.
 #[derive(Default)]
-pub(crate) struct Desk {
+pub(crate) struct CommandState {
     pub(crate) options: Options,
     /// True if the server marks the client that imports slots.
     pub(crate) knows_slot_import: bool,
@@ -23,15 +23,17 @@ pub(crate) struct Desk {
     pub(crate) bytes: Vec<u8>,
 }
 
-static DESK: Exclusive<Desk> = Exclusive::new();
+static COMMAND_STATE: Exclusive<CommandState> = Exclusive::new();
 
 /// Initializes the shared state with these settings.
-pub(crate) fn lay_out(context: &Context, options: Options, knows_slot_import: bool) {
+pub(crate) fn init(context: &Context, options: Options, knows_slot_import: bool) {
     let working = options.working();
-    at(context, |desk| *desk = Desk { options, knows_slot_import, working, ..Desk::default() });
+    with(context, |state| {
+        *state = CommandState { options, knows_slot_import, working, ..CommandState::default() }
+    });
 }
 
 /// Runs `work` with the shared state. Returns None if it is already in use.
-pub(crate) fn at<R>(context: &Context, work: impl FnOnce(&mut Desk) -> R) -> Option<R> {
-    DESK.with(context, work)
+pub(crate) fn with<R>(context: &Context, work: impl FnOnce(&mut CommandState) -> R) -> Option<R> {
+    COMMAND_STATE.with(context, work)
 }
