@@ -1,6 +1,6 @@
 //! `scurry backup`: copies a data directory into a new one, also while a server is running on the source.
 
-use crate::size::shown;
+use crate::size::format_bytes;
 use crate::store::{Copied, DataDirectory, Progress, Target, copy_core, core_name, count_text};
 use anyhow::{Context, Result, ensure};
 use clap::Args;
@@ -52,7 +52,7 @@ impl Backup {
             self.to.display()
         );
         target.finish(&sequences).with_context(unfinished)?;
-        println!("backup in {}: {}, checked", self.to.display(), shown(sum));
+        println!("backup in {}: {}, checked", self.to.display(), format_bytes(sum));
         if is_grouped {
             println!(
                 "it is a copy of what a node of a group has: `scurry restore` makes a store of one machine of it"
@@ -74,5 +74,9 @@ pub(crate) fn tell(name: &str, copied: &Copied) {
         }
         _ => String::new(),
     };
-    println!("{name}: up to sequence {}, {files}, {}{behind}", copied.last, shown(copied.bytes));
+    println!(
+        "{name}: up to sequence {}, {files}, {}{behind}",
+        copied.last,
+        format_bytes(copied.bytes)
+    );
 }

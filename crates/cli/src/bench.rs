@@ -8,7 +8,7 @@ mod latency;
 mod own_server;
 mod routes;
 
-use crate::machine::Patience;
+use crate::machine::InterruptibleWait;
 use crate::server_address::ServerAddress;
 use crate::store::grouped;
 use anyhow::{Context, Result, ensure};
@@ -89,7 +89,7 @@ struct Row {
 
 impl Bench {
     pub(crate) fn run(&self, given: &ArgMatches) -> Result<()> {
-        let patience = Patience::new()?;
+        let patience = InterruptibleWait::new()?;
         let is_given = |name: &&str| {
             given
                 .value_source(name)
@@ -109,7 +109,7 @@ impl Bench {
             for durability in ["none", "fsync"] {
                 let server = OwnServer::start(&dir, durability, &patience)?;
                 self.measure(name, server.address(), durability, &patience)
-                    .with_context(|| server.last_words())?;
+                    .with_context(|| server.log_tail())?;
             }
             Ok(())
         })
@@ -128,7 +128,7 @@ impl Bench {
         name: WorkloadName,
         server: &ServerAddress,
         durability: &str,
-        patience: &Patience,
+        patience: &InterruptibleWait,
     ) -> Result<()> {
         let row = match name {
             WorkloadName::Charging => self.load::<Charging>(server, patience)?,
@@ -139,7 +139,11 @@ impl Bench {
     }
 
     /// Connects all clients, then runs the load on them.
-    fn load<W: Workload>(&self, server: &ServerAddress, patience: &Patience) -> Result<Row> {
+    fn load<W: Workload>(
+        &self,
+        server: &ServerAddress,
+        patience: &InterruptibleWait,
+    ) -> Result<Row> {
         let routes = Routes::ask(server)?;
         let depth = self.depth as usize;
         let run = routes::run_number();
@@ -156,7 +160,11 @@ impl Bench {
     }
 
     /// Prepares the accounts or keys, runs the load, audits and removes them again.
-    fn run_on<W: Workload>(&self, clients: &mut [Client<W>], patience: &Patience) -> Result<Row> {
+    fn run_on<W: Workload>(
+        &self,
+        clients: &mut [Client<W>],
+        patience: &InterruptibleWait,
+    ) -> Result<Row> {
         let (warmup, seconds) =
             (Duration::from_secs(self.warmup), Duration::from_secs(self.seconds));
         each(clients, |client| client.carry_out(Task::Prepare, patience))

@@ -15,7 +15,7 @@ mod words;
 
 use crate::rdma;
 use crate::server_address::{ServerAddress, Stream, refused_password};
-use crate::shown::escaped;
+use crate::terminal_escape::escaped;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use clap::Args;
 use dialogue::{Dialogue, begins_to_watch};

@@ -85,7 +85,7 @@ impl Cluster {
 
 fn down(dir: &Path) -> Result<()> {
     Local::existing(dir)?;
-    let _alone = machine::alone(dir)?;
+    let _lock = machine::lock_directory(dir)?;
     let mut local = Local::existing(dir)?;
     match local.stop(dir)? {
         0 => println!("no node was running"),

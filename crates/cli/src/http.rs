@@ -1,11 +1,11 @@
 //! `scurry http`: the HTTP door to charging and to nodes of entities.
 
 use crate::log::Log;
+use crate::option_values::{Address, Level, Number};
 use crate::reload::{Hangups, read_certificates, tell_of_users, warn_of_certificates};
 use crate::serve::{Clients, NodeNumber};
 use crate::size::Size;
 use crate::users::read_users;
-use crate::written::{Address, Level, Number};
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 use scurry_http::{Door, Front, Settings};

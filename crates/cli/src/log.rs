@@ -58,7 +58,7 @@ impl Log {
         let writer = log.clone();
         thread::Builder::new().name("scurry-log".to_owned()).spawn(move || writer.write_all())?;
         tracing_subscriber::fmt()
-            .with_writer(Lines(log.clone()))
+            .with_writer(LogWriters(log.clone()))
             .with_max_level(level)
             .with_target(false)
             .init();
@@ -126,27 +126,27 @@ impl Log {
 }
 
 /// Maker of a writer for each line.
-struct Lines(Arc<Log>);
+struct LogWriters(Arc<Log>);
 
 /// Writer of one line.
-struct Line<'l> {
+struct LogLineWriter<'l> {
     log: &'l Log,
     is_error: bool,
 }
 
-impl<'l> MakeWriter<'l> for Lines {
-    type Writer = Line<'l>;
+impl<'l> MakeWriter<'l> for LogWriters {
+    type Writer = LogLineWriter<'l>;
 
-    fn make_writer(&'l self) -> Line<'l> {
-        Line { log: &self.0, is_error: false }
+    fn make_writer(&'l self) -> LogLineWriter<'l> {
+        LogLineWriter { log: &self.0, is_error: false }
     }
 
-    fn make_writer_for(&'l self, of: &Metadata<'_>) -> Line<'l> {
-        Line { log: &self.0, is_error: *of.level() == Level::ERROR }
+    fn make_writer_for(&'l self, of: &Metadata<'_>) -> LogLineWriter<'l> {
+        LogLineWriter { log: &self.0, is_error: *of.level() == Level::ERROR }
     }
 }
 
-impl Write for Line<'_> {
+impl Write for LogLineWriter<'_> {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         self.log.push(line);
         if self.is_error {

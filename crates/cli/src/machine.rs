@@ -8,8 +8,8 @@ mod table;
 mod temporary_home;
 
 pub(crate) use ports::free_ports;
-pub(crate) use process::{Process, last_words, start, stop};
-pub(crate) use state::{alone, read, write};
+pub(crate) use process::{Process, log_tail, start, stop};
+pub(crate) use state::{lock_directory, read, write};
 pub(crate) use table::print_table;
 pub(crate) use temporary_home::ScratchDirectory;
 
@@ -25,18 +25,18 @@ const POLL_EVERY: Duration = Duration::from_millis(50);
 const POLLS: u32 = 2_400;
 
 /// A bounded wait, which ends early on Ctrl-C or SIGTERM.
-pub(crate) struct Patience {
+pub(crate) struct InterruptibleWait {
     interrupted: Arc<AtomicBool>,
 }
 
-impl Patience {
+impl InterruptibleWait {
     /// Registers the signals, which end waits from now on instead of the program.
-    pub(crate) fn new() -> Result<Patience> {
+    pub(crate) fn new() -> Result<InterruptibleWait> {
         let interrupted = Arc::new(AtomicBool::new(false));
         for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
             signal_hook::flag::register(signal, interrupted.clone())?;
         }
-        Ok(Patience { interrupted })
+        Ok(InterruptibleWait { interrupted })
     }
 
     /// Fails if a signal has arrived.

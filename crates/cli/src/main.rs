@@ -13,7 +13,7 @@ mod http;
 mod inspect;
 mod log;
 mod machine;
-mod nearest;
+mod option_values;
 mod quickstart;
 mod rdma;
 mod recovery;
@@ -23,16 +23,16 @@ mod restore;
 mod serve;
 mod server_address;
 mod shell;
-mod shown;
 mod size;
 mod snapshot;
 mod store;
+mod suggestions;
 mod supervisor;
+mod terminal_escape;
 mod toml_file;
 mod top;
 mod transfer;
 mod users;
-mod written;
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::process::ExitCode;
@@ -171,7 +171,7 @@ fn main() -> ExitCode {
     match run(line.command, &given) {
         Ok(code) => code,
         Err(error) => {
-            eprintln!("scurry: {}", told(&error));
+            eprintln!("scurry: {}", format_error_chain(&error));
             ExitCode::FAILURE
         }
     }
@@ -203,7 +203,7 @@ fn run(command: Command, given: &ArgMatches) -> anyhow::Result<ExitCode> {
 }
 
 /// Formats an error with its causes, each once: many errors repeat the text of their cause.
-fn told(error: &anyhow::Error) -> String {
+fn format_error_chain(error: &anyhow::Error) -> String {
     let mut text = String::new();
     for cause in error.chain().map(ToString::to_string) {
         if !text.contains(&cause) {
@@ -212,5 +212,5 @@ fn told(error: &anyhow::Error) -> String {
         }
     }
     // The text of a cause may come from a server or a file, so it is escaped.
-    shown::escaped_lines(&text)
+    terminal_escape::escaped_lines(&text)
 }

@@ -3,8 +3,8 @@
 mod load;
 
 use crate::machine::ScratchDirectory;
+use crate::option_values::{Address, Level};
 use crate::serve::{Open, Options, serve};
-use crate::written::{Address, Level};
 use anyhow::Result;
 use clap::Args;
 use load::Load;

@@ -4,8 +4,8 @@
 #[cfg_attr(not(feature = "rdma"), path = "rdma/absent.rs")]
 mod device;
 
+use crate::option_values::Address;
 use crate::size::Size;
-use crate::written::Address;
 use anyhow::{Result, ensure};
 use clap::Args;
 use scurry_server::Adapter;

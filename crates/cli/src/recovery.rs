@@ -1,6 +1,6 @@
 //! Progress of a store's recovery on stderr: a bar on a terminal, otherwise a line every few seconds.
 
-use crate::size::shown;
+use crate::size::format_bytes;
 use scurry_server::{RecoveryProgress, RecoveryReport};
 use std::io::{IsTerminal, Write, stderr};
 use std::sync::Mutex;
@@ -77,6 +77,6 @@ fn words(progress: &RecoveryProgress) -> String {
         "{} keys from snapshots, {} changes from the log ({})",
         progress.entries,
         progress.records,
-        shown(progress.log_bytes)
+        format_bytes(progress.log_bytes)
     )
 }

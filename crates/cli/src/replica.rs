@@ -112,7 +112,7 @@ fn init(dir: &Path) -> Result<()> {
 
 fn down(dir: &Path) -> Result<()> {
     Group::existing(dir)?;
-    let _alone = machine::alone(dir)?;
+    let _lock = machine::lock_directory(dir)?;
     let mut group = Group::existing(dir)?;
     match group.stop(dir)? {
         0 => println!("no node was running"),

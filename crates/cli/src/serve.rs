@@ -29,18 +29,18 @@ use tracing_subscriber::filter::LevelFilter;
 pub(crate) fn run(options: Options, matches: &ArgMatches) -> Result<()> {
     let path = options.config.clone();
     let options = options.over_file(matches)?;
-    let again = Again { path, matches: matches.clone() };
+    let again = ReloadSources { path, matches: matches.clone() };
     serve(&options, Some(again), |_| Ok(()))
 }
 
 /// Sources of the options, to be read again on SIGHUP.
-pub(crate) struct Again {
+pub(crate) struct ReloadSources {
     /// None without a settings file.
     path: Option<PathBuf>,
     matches: ArgMatches,
 }
 
-impl Again {
+impl ReloadSources {
     /// Reloads users and certificates. An error is logged, and the old ones stay in use.
     fn reload(&self, reloader: &Reloader, door: Option<&Certificates>) {
         if let Some(path) = &self.path {
@@ -69,7 +69,7 @@ pub(crate) struct Open {
 /// the server (its terminal was closed).
 pub(crate) fn serve(
     options: &Options,
-    again: Option<Again>,
+    again: Option<ReloadSources>,
     opened: impl FnOnce(Open) -> Result<()>,
 ) -> Result<()> {
     let level = options.log.map_or(LevelFilter::INFO, |level| level.0);

@@ -1,13 +1,13 @@
 //! How a tool reaches a server: address, user and TLS. The options are those of redis-cli; the `redis` crate parses the
 //! replies.
 
-use crate::shown::escaped;
+use crate::terminal_escape::escaped;
 use anyhow::{Context, Result, bail, ensure};
 use clap::{ArgAction, Args};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{CertificateError, ClientConfig, ClientConnection, RootCertStore, StreamOwned};
-use scurry_cluster_client::Steady;
+use scurry_cluster_client::RetryInterrupted;
 use scurry_cluster_client::redis::{Cmd, ErrorKind, Parser, RedisError, ServerError, Value};
 use scurry_server::tls_words;
 use std::io::{self, Read, Write};
@@ -171,7 +171,7 @@ impl ServerAddress {
         let config = Arc::new(self.config()?);
         let mut stream = StreamOwned::new(ClientConnection::new(config, server)?, stream);
         if let Err(error) = stream.conn.complete_io(&mut stream.sock) {
-            let why = self.untold(&error, patience);
+            let why = self.explain_handshake_error(&error, patience);
             bail!("no TLS was agreed on with {}: {why}", self.address());
         }
         Ok(Box::new(stream))
@@ -209,7 +209,7 @@ impl ServerAddress {
     }
 
     /// Explains a failed TLS handshake, with advice for common mistakes.
-    fn untold(&self, error: &io::Error, patience: Duration) -> String {
+    fn explain_handshake_error(&self, error: &io::Error, patience: Duration) -> String {
         let fault = error.get_ref().and_then(|error| error.downcast_ref::<rustls::Error>());
         match (fault, error.kind()) {
             (_, io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => late(Some(patience)).to_string(),
@@ -281,7 +281,7 @@ pub(crate) fn read(
     is_over: impl Fn() -> bool,
 ) -> io::Result<Value> {
     let patience = server.patience();
-    parser.parse_value(Steady::until(server, is_over)).map_err(|error: RedisError| {
+    parser.parse_value(RetryInterrupted::until(server, is_over)).map_err(|error: RedisError| {
         match error.kind() {
             ErrorKind::Parse => io::Error::new(
                 io::ErrorKind::InvalidData,

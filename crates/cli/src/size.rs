@@ -1,6 +1,6 @@
 //! Sizes of memory in the notation of Redis: `2gb`, `512mb`, `100k`, `4096`.
 
-use crate::written::from_text;
+use crate::option_values::from_text;
 use serde::{Deserialize, Deserializer};
 use std::str::FromStr;
 
@@ -9,7 +9,7 @@ use std::str::FromStr;
 pub(crate) struct Size(pub(crate) u64);
 
 /// Formats a number of bytes for people.
-pub(crate) fn shown(bytes: u64) -> String {
+pub(crate) fn format_bytes(bytes: u64) -> String {
     let mut text = format!("{bytes} bytes");
     for (unit, shift) in [("kB", 10), ("MB", 20), ("GB", 30)] {
         if bytes >> shift > 0 {

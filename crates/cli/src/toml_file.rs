@@ -1,7 +1,7 @@
 //! Reads files of settings and of users, and explains mistakes in them. For an unknown key the TOML parser lists all
 //! keys of the table; here the most similar one is suggested.
 
-use crate::nearest::{either, nearest};
+use crate::suggestions::{join_with_or, nearest};
 use anyhow::{Context, Result, anyhow};
 use serde::de::DeserializeOwned;
 use std::path::Path;
@@ -76,7 +76,7 @@ fn in_words(key: &str, known: &[&str]) -> String {
     if quoted.is_empty() {
         return format!("unknown setting `{key}`: known here are {}", known.join(", "));
     }
-    format!("unknown setting `{key}`: did you mean {}?", either(&quoted))
+    format!("unknown setting `{key}`: did you mean {}?", join_with_or(&quoted))
 }
 
 fn meant<'a>(key: &str, known: &[&'a str]) -> Vec<&'a str> {

@@ -46,9 +46,9 @@ pub(crate) struct Top {
 }
 
 /// Reason for missing figures.
-enum Miss {
+enum NoFigures {
     /// Server unreachable, which may be temporary.
-    Away(String),
+    Unreachable(String),
     /// Refusal that another attempt does not change.
     Refused(anyhow::Error),
 }
@@ -97,8 +97,8 @@ impl Top {
                         before = Some(now);
                         picture
                     }
-                    Err(Miss::Refused(error)) => return Err(error),
-                    Err(Miss::Away(why)) => {
+                    Err(NoFigures::Refused(error)) => return Err(error),
+                    Err(NoFigures::Unreachable(why)) => {
                         // A restarted server begins its counts at 0, so rates need a new first value.
                         before = None;
                         Picture::away(&address, &why)
@@ -119,15 +119,15 @@ impl Top {
     }
 
     /// Reads the figures on a separate thread, so that keys work while the server does not answer.
-    fn look_each_second(self) -> Receiver<Result<Figures, Miss>> {
+    fn look_each_second(self) -> Receiver<Result<Figures, NoFigures>> {
         let (looks, receiver) = channel();
         thread::spawn(move || {
             let mut server = None;
             loop {
                 let look = self.next_look(&mut server);
                 let look = look.map_err(|error| match error.is::<Refused>() {
-                    true => Miss::Refused(error),
-                    false => Miss::Away(crate::told(&error)),
+                    true => NoFigures::Refused(error),
+                    false => NoFigures::Unreachable(crate::format_error_chain(&error)),
                 });
                 if looks.send(look).is_err() {
                     return;

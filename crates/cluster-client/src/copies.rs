@@ -15,7 +15,7 @@ const WAIT_SLACK: Duration = Duration::from_secs(1);
 
 /// Outcome of a command that was to reach a number of copies.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Kept {
+pub enum CopiesOutcome {
     /// The server refused it, and nothing was written.
     Refused(Value),
     /// Enough copies have it, counting the primary.
@@ -70,7 +70,7 @@ impl Copies {
     }
 
     /// Runs a command on one key. After an error it may have been executed: send it again with the same id.
-    pub fn run(&mut self, key: &[u8], command: &Cmd) -> Result<Kept, ClientError> {
+    pub fn run(&mut self, key: &[u8], command: &Cmd) -> Result<CopiesOutcome, ClientError> {
         let slot = scurry_resp::slot(key);
         let mut asking = None;
         for _ in 0..REDIRECTIONS_MAX {
@@ -96,7 +96,7 @@ impl Copies {
                         // A node that does not serve the key now may not own it any more.
                         self.owners.remove(&slot);
                     }
-                    return Ok(Kept::Refused(reply));
+                    return Ok(CopiesOutcome::Refused(reply));
                 }
             }
         }
@@ -152,12 +152,12 @@ impl Copies {
         }
     }
 
-    fn kept(&self, reply: Value, replicas: u32) -> Kept {
+    fn kept(&self, reply: Value, replicas: u32) -> CopiesOutcome {
         let (copies, wanted) = (replicas + 1, self.wanted);
         if copies >= wanted {
-            Kept::Enough { reply, copies }
+            CopiesOutcome::Enough { reply, copies }
         } else {
-            Kept::NotEnough { reply, copies, wanted }
+            CopiesOutcome::NotEnough { reply, copies, wanted }
         }
     }
 }

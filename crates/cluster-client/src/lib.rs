@@ -14,11 +14,11 @@ mod store;
 mod totals;
 
 pub use address::Address;
-pub use copies::{Copies, Kept};
+pub use copies::{Copies, CopiesOutcome};
 pub use decode::{decode, refusal};
 pub use error::ClientError;
 pub use form::Member;
-pub use line::Steady;
+pub use line::RetryInterrupted;
 pub use node::Node;
 pub use redis;
 pub use store::Store;

@@ -9,27 +9,27 @@ use std::time::Duration;
 /// kernel then fails reads of a socket with a timeout with EINTR (signal(7)), which the `redis` crate's parser treats
 /// as a failure.
 #[derive(Debug)]
-pub struct Steady<S, F = fn() -> bool> {
+pub struct RetryInterrupted<S, F = fn() -> bool> {
     stream: S,
     is_over: F,
 }
 
-impl<S> Steady<S> {
+impl<S> RetryInterrupted<S> {
     /// Creates a stream whose reads always continue after an interruption.
-    pub fn new(stream: S) -> Steady<S> {
-        Steady { stream, is_over: || false }
+    pub fn new(stream: S) -> RetryInterrupted<S> {
+        RetryInterrupted { stream, is_over: || false }
     }
 }
 
-impl<S, F: Fn() -> bool> Steady<S, F> {
+impl<S, F: Fn() -> bool> RetryInterrupted<S, F> {
     /// Creates a stream whose interrupted reads end when `is_over` returns true: a signal may have asked the process to
     /// end.
-    pub fn until(stream: S, is_over: F) -> Steady<S, F> {
-        Steady { stream, is_over }
+    pub fn until(stream: S, is_over: F) -> RetryInterrupted<S, F> {
+        RetryInterrupted { stream, is_over }
     }
 }
 
-impl<S: Read, F: Fn() -> bool> Read for Steady<S, F> {
+impl<S: Read, F: Fn() -> bool> Read for RetryInterrupted<S, F> {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         loop {
             match self.stream.read(bytes) {
@@ -80,7 +80,9 @@ impl Line {
     pub(crate) fn ask_many(&mut self, packed: &[u8], count: usize) -> RedisResult<Vec<Value>> {
         let sent = self.stream.write_all(packed).map_err(RedisError::from);
         let replies = sent.and_then(|()| {
-            (0..count).map(|_| self.parser.parse_value(Steady::new(&self.stream))).collect()
+            (0..count)
+                .map(|_| self.parser.parse_value(RetryInterrupted::new(&self.stream)))
+                .collect()
         });
         replies.map_err(|error| {
             // Shutting down may fail when the other side has closed the connection.
@@ -119,9 +121,10 @@ mod tests {
         let broken = parser.parse_value(Interrupted(bytes, false));
         assert!(broken.is_err(), "the kept parser goes on by itself: this module is not needed");
         let mut parser = Parser::new();
-        let whole = parser.parse_value(Steady::new(Interrupted(bytes, false))).unwrap();
+        let whole = parser.parse_value(RetryInterrupted::new(Interrupted(bytes, false))).unwrap();
         assert_eq!(whole, Value::Array(vec![Value::Okay, Value::BulkString(b"abc".to_vec())]));
-        let over = Parser::new().parse_value(Steady::until(Interrupted(bytes, false), || true));
+        let over =
+            Parser::new().parse_value(RetryInterrupted::until(Interrupted(bytes, false), || true));
         assert!(over.is_err(), "a signal ends it");
     }
 }

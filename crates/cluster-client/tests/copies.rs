@@ -1,7 +1,7 @@
 //! Tests of writes to K of M copies, against fake servers that reply by a rule and record their requests.
 
 use scurry_cluster_client::redis::{Value, cmd};
-use scurry_cluster_client::{Address, ClientError, Copies, Kept, Node};
+use scurry_cluster_client::{Address, ClientError, Copies, CopiesOutcome, Node};
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
@@ -112,9 +112,9 @@ fn too_few_replicas_are_said_and_the_reply_with_them() {
         let kept = copies(&node, wanted).run(b"key", &set).expect("it answers");
         let (reply, copies) = (Value::Okay, replicas + 1);
         let expected = if enough {
-            Kept::Enough { reply, copies }
+            CopiesOutcome::Enough { reply, copies }
         } else {
-            Kept::NotEnough { reply, copies, wanted }
+            CopiesOutcome::NotEnough { reply, copies, wanted }
         };
         assert_eq!(kept, expected);
         let wait = (wanted > 1).then(|| format!("WAIT {} 50", wanted - 1));
@@ -136,7 +136,11 @@ fn command_and_wait_follow_the_key_together_and_its_owner_is_remembered() {
     set.arg("key").arg("1");
     for _ in 0..2 {
         let kept = copies.run(b"key", &set).expect("it answers");
-        assert_eq!(kept, Kept::Enough { reply: Value::Okay, copies: 2 }, "not the other's seven");
+        assert_eq!(
+            kept,
+            CopiesOutcome::Enough { reply: Value::Okay, copies: 2 },
+            "not the other's seven"
+        );
     }
     assert_eq!(other.asked().len(), 2, "it was asked once");
     assert_eq!(owner.asked(), ["SET key 1", "WAIT 1 50", "SET key 1", "WAIT 1 50"]);
@@ -155,7 +159,7 @@ fn a_slot_that_is_being_moved_is_asked_once_and_not_remembered() {
     set.arg("key").arg("1");
     for round in 1..=2 {
         let kept = copies.run(b"key", &set).expect("it answers");
-        assert_eq!(kept, Kept::Enough { reply: Value::Okay, copies: 2 });
+        assert_eq!(kept, CopiesOutcome::Enough { reply: Value::Okay, copies: 2 });
         assert_eq!(owner.asked().len(), 2 * round);
     }
     assert_eq!(target.asked()[..3], ["ASKING", "SET key 1", "WAIT 1 50"]);
@@ -170,7 +174,7 @@ fn refusals_and_broken_connections_are_no_acknowledgement() {
         _ => "-READONLY You can't write against a read only replica.\r\n".to_owned(),
     });
     let kept = copies(&node, 2).run(b"key", &set).expect("it answers");
-    assert!(matches!(kept, Kept::Refused(_)), "{kept:?}");
+    assert!(matches!(kept, CopiesOutcome::Refused(_)), "{kept:?}");
     // The node closes the connection between the command and WAIT.
     let node = Fake::start(|command| match command.split(' ').next() {
         Some("WAIT") => String::new(),
@@ -191,7 +195,7 @@ fn another_node_is_asked_when_the_one_that_was_named_is_gone() {
     let lost = copies.run(b"key", &set);
     assert!(matches!(lost, Err(ClientError::Failed(..))), "{lost:?}");
     let kept = copies.run(b"key", &set).expect("the other answers");
-    assert_eq!(kept, Kept::Enough { reply: Value::Okay, copies: 2 });
+    assert_eq!(kept, CopiesOutcome::Enough { reply: Value::Okay, copies: 2 });
 }
 
 #[test]

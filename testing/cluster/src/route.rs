@@ -6,7 +6,7 @@
 
 use anyhow::{Result, ensure};
 use scurry_cluster_client::redis::{self, Cmd};
-use scurry_cluster_client::{Address, ClientError, Copies, Kept, Store};
+use scurry_cluster_client::{Address, ClientError, Copies, CopiesOutcome, Store};
 use scurry_conformance::Value;
 use scurry_crash::clock;
 use scurry_crash::wire::Words;
@@ -208,9 +208,9 @@ impl Route {
     fn send(&mut self, key: &str, command: &Cmd) -> Sent {
         match &mut self.how {
             How::All(copies) => match copies.run(key.as_bytes(), command) {
-                Ok(Kept::Enough { reply, .. }) => Sent::Clear(value(&reply)),
-                Ok(Kept::NotEnough { reply, .. }) => Sent::TooFew(value(&reply)),
-                Ok(Kept::Refused(reply)) => refused(value(&reply)),
+                Ok(CopiesOutcome::Enough { reply, .. }) => Sent::Clear(value(&reply)),
+                Ok(CopiesOutcome::NotEnough { reply, .. }) => Sent::TooFew(value(&reply)),
+                Ok(CopiesOutcome::Refused(reply)) => refused(value(&reply)),
                 Err(_) => Sent::Nothing,
             },
             How::One(store) => {

@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, ensure};
 use scurry_cluster_client::redis::{Cmd, Value, cmd};
-use scurry_cluster_client::{Address, Copies, Kept};
+use scurry_cluster_client::{Address, Copies, CopiesOutcome};
 use scurry_cluster_test::{Cluster, Module};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tempfile::TempDir;
@@ -42,7 +42,7 @@ impl Own {
     }
 
     /// Runs a command on the key that is its first argument.
-    fn run(&self, client: &mut Copies, line: &str) -> Kept {
+    fn run(&self, client: &mut Copies, line: &str) -> CopiesOutcome {
         let key = line.split(' ').nth(1).expect("a key");
         client.run(key.as_bytes(), &words(line)).unwrap_or_else(|error| panic!("{line}: {error}"))
     }
@@ -50,12 +50,12 @@ impl Own {
     /// Runs a command and waits until it is on all copies.
     fn keep(&mut self, line: &str) -> Value {
         match self.run(&mut self.client(), line) {
-            Kept::Enough { reply, .. } => reply,
-            Kept::NotEnough { reply, .. } => {
+            CopiesOutcome::Enough { reply, .. } => reply,
+            CopiesOutcome::NotEnough { reply, .. } => {
                 self.cluster.until_even().unwrap_or_else(|error| panic!("{line}: {error:?}"));
                 reply
             }
-            Kept::Refused(reply) => panic!("{line}: {reply:?}"),
+            CopiesOutcome::Refused(reply) => panic!("{line}: {reply:?}"),
         }
     }
 
@@ -97,10 +97,10 @@ fn a_duplicate_is_on_all_copies_only_when_its_original_is() {
     let debit = "SCUR.DEBIT alice d cent 30";
     let (copies, wanted) = (1, 2);
     let kept = own.run(&mut own.client(), debit);
-    assert_eq!(kept, Kept::NotEnough { reply: amount(0, 2, 30), copies, wanted });
+    assert_eq!(kept, CopiesOutcome::NotEnough { reply: amount(0, 2, 30), copies, wanted });
     // On a new connection, which has not written anything.
     let kept = own.run(&mut own.client(), debit);
-    assert_eq!(kept, Kept::NotEnough { reply: amount(1, 2, 30), copies, wanted });
+    assert_eq!(kept, CopiesOutcome::NotEnough { reply: amount(1, 2, 30), copies, wanted });
     own.cluster.nodes[replica].resume().expect("it goes on");
     own.cluster.until_whole().expect("it is whole");
     assert_eq!(own.keep(debit), amount(1, 2, 30));
@@ -180,11 +180,11 @@ fn a_slot_that_moves_takes_sessions_totals_and_ends_along() {
     let slot = scurry_resp::slot(b"alice");
     let mut client = own.client();
     own.cluster
-        .carry(slot, from, to, &mut || {
+        .move_slot(slot, from, to, &mut || {
             // The key is no longer here, and on the target only for clients that send ASKING.
             let used = "SCUR.UPDATE alice long 1 ITEM 1 cent USED 5 REQUESTED 30";
             let kept = client.run(b"alice", &words(used))?;
-            ensure!(!matches!(kept, Kept::Refused(_)), "{kept:?}");
+            ensure!(!matches!(kept, CopiesOutcome::Refused(_)), "{kept:?}");
             Ok(())
         })
         .unwrap_or_else(|error| panic!("{error:?}"));

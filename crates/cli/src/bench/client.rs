@@ -1,7 +1,7 @@
 //! One connection of the load: it sends requests in batches and reads their replies.
 
 use super::latency::Latencies;
-use crate::machine::Patience;
+use crate::machine::InterruptibleWait;
 use crate::server_address::{ServerAddress, Stream};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use scurry_resp::client::{Stop, Value, append, encode};
@@ -90,7 +90,7 @@ impl<W: Workload> Client<W> {
         &mut self,
         warmup: Duration,
         seconds: Duration,
-        patience: &Patience,
+        patience: &InterruptibleWait,
     ) -> Result<(u64, Latencies)> {
         let (mut operations, mut latencies) = (0, Latencies::new()?);
         let begun = now();
@@ -133,7 +133,7 @@ impl<W: Workload> Client<W> {
     }
 
     /// Carries out a task for all accounts or keys. Returns their number.
-    pub(super) fn carry_out(&mut self, task: Task, patience: &Patience) -> Result<u64> {
+    pub(super) fn carry_out(&mut self, task: Task, patience: &InterruptibleWait) -> Result<u64> {
         let Client { workload, line, depth } = self;
         let replies_each = if task == Task::Remove { W::REMOVALS } else { 1 };
         for from in (0..workload.len()).step_by(*depth) {

@@ -1,6 +1,6 @@
 //! A server for one load: a process of this program on this machine, with its data in a temporary directory.
 
-use crate::machine::{self, Patience, Process, ScratchDirectory, free_ports};
+use crate::machine::{self, InterruptibleWait, Process, ScratchDirectory, free_ports};
 use crate::server_address::ServerAddress;
 use anyhow::{Context, Result, ensure};
 use std::path::Path;
@@ -16,7 +16,11 @@ pub(super) struct OwnServer {
 }
 
 impl OwnServer {
-    pub(super) fn start(dir: &Path, durability: &str, patience: &Patience) -> Result<OwnServer> {
+    pub(super) fn start(
+        dir: &Path,
+        durability: &str,
+        patience: &InterruptibleWait,
+    ) -> Result<OwnServer> {
         let home = ScratchDirectory::make(dir, "scurry-bench")?;
         let address = format!("127.0.0.1:{}", free_ports(None, 1)?);
         let program = std::env::current_exe().context("this program's own place is not known")?;
@@ -29,10 +33,10 @@ impl OwnServer {
         let process = machine::start(&mut command, home.path())?;
         let server = OwnServer { process, address: ServerAddress::plain(&address), home };
         let serves = patience.until(|| {
-            ensure!(server.process.is_alive(), "the server has ended: {}", server.last_words());
+            ensure!(server.process.is_alive(), "the server has ended: {}", server.log_tail());
             Ok(server.address.connect(CONNECT_PATIENCE).is_ok())
         })?;
-        ensure!(serves, "the server does not answer: {}", server.last_words());
+        ensure!(serves, "the server does not answer: {}", server.log_tail());
         Ok(server)
     }
 
@@ -41,8 +45,8 @@ impl OwnServer {
     }
 
     /// Returns the end of the server's log.
-    pub(super) fn last_words(&self) -> String {
-        format!("the server's log ends with: {}", machine::last_words(self.home.path()))
+    pub(super) fn log_tail(&self) -> String {
+        format!("the server's log ends with: {}", machine::log_tail(self.home.path()))
     }
 }
 

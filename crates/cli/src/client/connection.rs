@@ -13,7 +13,7 @@ pub(super) struct Connection<'a> {
     cli: &'a Cli,
     /// None while the server is unreachable.
     dialogue: Option<Dialogue>,
-    held: Held,
+    state: ConnectionState,
 }
 
 /// Outcome of a command that the client knows.
@@ -29,14 +29,14 @@ pub(super) enum Outcome {
 
 /// State that the user has set on the current connection and that ends with it.
 #[derive(Default)]
-struct Held {
+struct ConnectionState {
     transaction: bool,
     others: bool,
 }
 
 impl<'a> Connection<'a> {
     pub(super) fn open(cli: &'a Cli) -> Result<Connection<'a>> {
-        Ok(Connection { cli, dialogue: Some(cli.ready()?), held: Held::default() })
+        Ok(Connection { cli, dialogue: Some(cli.ready()?), state: ConnectionState::default() })
     }
 
     pub(super) fn is_open(&self) -> bool {
@@ -48,39 +48,39 @@ impl<'a> Connection<'a> {
         self.dialogue.as_mut()
     }
 
-    /// Sends a command, on a new connection if the old one has ended. Calls `anew` after a reconnect, and `unasked`
-    /// with each value that arrives before the reply.
+    /// Sends a command, on a new connection if the old one has ended. Calls `on_reconnect` after a reconnect, and
+    /// `on_push` with each value that arrives before the reply.
     pub(super) fn ask(
         &mut self,
         words: &[&[u8]],
-        anew: impl FnOnce(),
-        unasked: impl FnMut(&Value),
+        on_reconnect: impl FnOnce(),
+        on_push: impl FnMut(&Value),
     ) -> Outcome {
         let open = self.dialogue.take().filter(|dialogue| !dialogue.has_ended());
-        if open.is_none() && self.held.any() {
-            self.held = Held::default();
+        if open.is_none() && self.state.any() {
+            self.state = ConnectionState::default();
             return Outcome::Gone;
         }
         let mut dialogue = match open {
             Some(dialogue) => dialogue,
             None => match self.cli.ready() {
                 Ok(dialogue) => {
-                    anew();
+                    on_reconnect();
                     dialogue
                 }
                 Err(error) => return Outcome::NotSent(error),
             },
         };
-        match dialogue.ask(words, unasked) {
+        match dialogue.ask(words, on_push) {
             Ok(reply) => {
                 self.dialogue = Some(dialogue);
-                self.held.note(words, !matches!(reply, Value::ServerError(_)));
+                self.state.note(words, !matches!(reply, Value::ServerError(_)));
                 Outcome::Reply(reply)
             }
             // A late reply on this connection would be taken for the reply to the next command, so the connection is
             // dropped.
             Err(error) => {
-                self.held.note(words, true);
+                self.state.note(words, true);
                 Outcome::Unknown(anyhow::Error::new(error))
             }
         }
@@ -89,11 +89,11 @@ impl<'a> Connection<'a> {
     /// Reconnects. Reports whether settings of the old connection were lost.
     pub(super) fn renew(&mut self) -> bool {
         self.dialogue = self.cli.ready().ok();
-        std::mem::take(&mut self.held).any()
+        std::mem::take(&mut self.state).any()
     }
 }
 
-impl Held {
+impl ConnectionState {
     fn any(&self) -> bool {
         self.transaction || self.others
     }
@@ -106,7 +106,7 @@ impl Held {
             // EXEC and DISCARD end a transaction even if they answer an error.
             (b"EXEC" | b"DISCARD", _) => self.transaction = false,
             _ if !is_done => {}
-            (b"RESET", _) => *self = Held::default(),
+            (b"RESET", _) => *self = ConnectionState::default(),
             (b"MULTI" | b"WATCH", _) => self.transaction = true,
             (b"AUTH" | b"READONLY" | b"ASKING", _) => self.others = true,
             (b"HELLO", sub) => self.others |= !sub.is_empty(),
@@ -126,14 +126,14 @@ mod tests {
 
     #[test]
     fn what_holds_on_a_connection_alone_is_known() {
-        let held = |lines: &[&str]| {
-            let mut held = Held::default();
+        let state = |lines: &[&str]| {
+            let mut state = ConnectionState::default();
             for line in lines {
                 let (line, is_done) =
                     line.strip_suffix('!').map_or((*line, true), |line| (line, false));
-                held.note(&line.split(' ').map(str::as_bytes).collect::<Vec<_>>(), is_done);
+                state.note(&line.split(' ').map(str::as_bytes).collect::<Vec<_>>(), is_done);
             }
-            held.any()
+            state.any()
         };
         let set: [&[&str]; 7] = [
             &["multi", "INCR a"],
@@ -144,7 +144,7 @@ mod tests {
             &["client setname a"],
             &["AUTH a", "MULTI", "EXEC"],
         ];
-        assert!(set.iter().all(|lines| held(lines)));
+        assert!(set.iter().all(|lines| state(lines)));
         let not: [&[&str]; 6] = [
             &["GET a", "HELLO", "SELECT 0", "CLIENT ID", "CLIENT"],
             &["MULTI", "EXEC"],
@@ -153,6 +153,6 @@ mod tests {
             &["AUTH a", "RESET"],
             &["WATCH a", "DISCARD"],
         ];
-        assert!(!not.iter().any(|lines| held(lines)));
+        assert!(!not.iter().any(|lines| state(lines)));
     }
 }

@@ -27,11 +27,11 @@ impl Dialogue {
         self.has_answered
     }
 
-    /// Sends a command and waits for its reply. `unasked` gets the values that arrive before it.
+    /// Sends a command and waits for its reply. `on_push` gets the values that arrive before it.
     pub(super) fn ask(
         &mut self,
         words: &[&[u8]],
-        mut unasked: impl FnMut(&Value),
+        mut on_push: impl FnMut(&Value),
     ) -> io::Result<Value> {
         send(&mut *self.stream, words.iter().copied())?;
         let mut left = replies(words);
@@ -46,7 +46,7 @@ impl Dialogue {
             if is_reply && (left == 0 || matches!(value, Value::ServerError(_))) {
                 return Ok(value);
             }
-            unasked(&value);
+            on_push(&value);
         }
     }
 

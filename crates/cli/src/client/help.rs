@@ -1,8 +1,8 @@
 //! Text of `help`. It comes from the command table, like the pages of the site, so it is never out of date.
 
 use super::helper::{command, is_container, last, names};
-use crate::nearest::{either, nearest};
-use crate::shown::escaped;
+use crate::suggestions::{join_with_or, nearest};
+use crate::terminal_escape::escaped;
 use scurry_resp::details;
 use scurry_resp::table::{self, Spec};
 
@@ -33,7 +33,7 @@ pub(super) fn help(words: &[Vec<u8>]) -> String {
     } else if near.is_empty() {
         format!("there is no command {shown}: help alone lists them")
     } else {
-        format!("there is no command {shown}: did you mean {}?", either(&near))
+        format!("there is no command {shown}: did you mean {}?", join_with_or(&near))
     }
 }
 

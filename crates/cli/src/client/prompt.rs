@@ -12,7 +12,7 @@ use super::transaction::Transaction;
 use super::units::{account_without_bucket, said};
 use super::watch;
 use super::words::split;
-use crate::shown::escaped;
+use crate::terminal_escape::escaped;
 use anyhow::{Context, Result};
 use rustyline::error::ReadlineError;
 use rustyline::history::FileHistory;
@@ -157,8 +157,8 @@ impl<'a> Shell<'a> {
 
     fn command(&mut self, words: &[&[u8]]) -> Next {
         let address = self.cli.server.address();
-        let anew = || println!("({address} is there again, on a new connection)");
-        match self.connection.ask(words, anew, |value| print!("{}", unasked(value))) {
+        let on_reconnect = || println!("({address} is there again, on a new connection)");
+        match self.connection.ask(words, on_reconnect, |value| print!("{}", unasked(value))) {
             Outcome::Reply(reply) => {
                 let shape = self.transaction.shape(words, &reply);
                 print!("{}", answer(words.iter().copied(), &reply, &shape));
@@ -171,14 +171,14 @@ impl<'a> Shell<'a> {
                 }
                 return Next::Line;
             }
-            Outcome::NotSent(error) => println!("not sent: {}", crate::told(&error)),
+            Outcome::NotSent(error) => println!("not sent: {}", crate::format_error_chain(&error)),
             Outcome::Gone => println!(
                 "not sent: the connection is gone, and with it what was set on it, as by AUTH, HELLO, SELECT \
                  or MULTI; the next line makes a new one"
             ),
             Outcome::Unknown(error) => println!(
                 "{}. Whether the server has done it is not known; the next command makes a new connection",
-                crate::told(&error)
+                crate::format_error_chain(&error)
             ),
         }
         Next::Prompt
@@ -207,7 +207,7 @@ impl<'a> Shell<'a> {
             self.connection.dialogue().map(|server| watch(server, || over.load(Ordering::Relaxed)));
         self.is_idle.store(true, Ordering::Relaxed);
         if let Some(Err(error)) = shown {
-            println!("{}", crate::told(&error));
+            println!("{}", crate::format_error_chain(&error));
         }
         let gone =
             if self.connection.renew() { "; what was set on the old one is gone" } else { "" };

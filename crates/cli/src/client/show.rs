@@ -2,7 +2,7 @@
 
 use super::shape::Shape;
 use crate::server_address::error_text;
-use crate::shown::escaped;
+use crate::terminal_escape::escaped;
 use scurry_cluster_client::redis::Value;
 use std::fmt::Write;
 

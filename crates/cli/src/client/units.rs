@@ -2,7 +2,7 @@
 
 use super::dialogue::first;
 use super::shape::{Shape, links};
-use crate::shown::escaped;
+use crate::terminal_escape::escaped;
 use scurry_cluster_client::redis::Value;
 
 /// Returns the account whose lack of a bucket made the command fail, if that was the cause.

@@ -59,7 +59,7 @@ mod tests {
 
     #[test]
     fn a_program_that_is_no_valkey_is_named() {
-        let _alone = crate::machine::CHILDREN.lock().expect("no test has failed");
+        let _lock = crate::machine::CHILDREN.lock().expect("no test has failed");
         let error = check_server(Path::new("/bin/true")).expect_err("it is none").to_string();
         assert!(error.contains("/bin/true is no Valkey server"), "{error}");
         let error = check_server(Path::new("/none/valkey-server")).expect_err("absent");

@@ -7,12 +7,12 @@ use scurry_cluster_client::{Member, form};
 use std::path::Path;
 
 /// A bounded wait, which ends early when a node has ended or the user interrupts.
-pub(super) struct Patience<'p> {
+pub(super) struct StartupWait<'p> {
     pub(super) dir: &'p Path,
-    pub(super) machine: machine::Patience,
+    pub(super) machine: machine::InterruptibleWait,
 }
 
-impl Patience<'_> {
+impl StartupWait<'_> {
     /// Waits until `is_so` returns true.
     pub(super) fn until(
         &self,
@@ -27,7 +27,7 @@ impl Patience<'_> {
         if is_there {
             return Ok(());
         }
-        let words = local.nodes[0].last_words(self.dir);
+        let words = local.nodes[0].log_tail(self.dir);
         bail!("{what} within two minutes; the first node's log ends with: {words}")
     }
 }
@@ -35,7 +35,7 @@ impl Patience<'_> {
 /// A [`form::Patience`] that also checks whether the nodes still run.
 struct NodePatience<'w> {
     local: &'w Local,
-    patience: &'w Patience<'w>,
+    patience: &'w StartupWait<'w>,
 }
 
 impl form::Patience for NodePatience<'_> {
@@ -56,18 +56,18 @@ fn members(local: &Local) -> Vec<Member> {
 }
 
 /// Waits until every node answers.
-pub(super) fn wait_for_answers(local: &Local, patience: &Patience<'_>) -> Result<()> {
+pub(super) fn wait_for_answers(local: &Local, patience: &StartupWait<'_>) -> Result<()> {
     form::wait_for_answers(&members(local), &mut NodePatience { local, patience })
 }
 
 /// Joins nodes that do not know each other into one cluster.
-pub(super) fn join(local: &Local, patience: &Patience<'_>) -> Result<()> {
+pub(super) fn join(local: &Local, patience: &StartupWait<'_>) -> Result<()> {
     let primaries = usize::from(local.primaries);
     form::form(&members(local), primaries, &mut NodePatience { local, patience })
 }
 
 /// Waits until every node serves and every replica has caught up with its primary.
-pub(super) fn wait_until_ok(local: &Local, patience: &Patience<'_>) -> Result<()> {
+pub(super) fn wait_until_ok(local: &Local, patience: &StartupWait<'_>) -> Result<()> {
     let replicas = usize::from(local.primaries * local.replicas);
     form::wait_until_ok(&members(local), replicas, &mut NodePatience { local, patience })
 }

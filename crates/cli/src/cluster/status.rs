@@ -2,8 +2,8 @@
 
 use super::local::{Local, Node as LocalNode};
 use crate::machine::print_table;
-use crate::shown::escaped;
-use crate::size::shown;
+use crate::size::format_bytes;
+use crate::terminal_escape::escaped;
 use anyhow::Result;
 use scurry_cluster_client::Totals;
 use scurry_cluster_client::form::field;
@@ -71,7 +71,7 @@ fn ask(local: &LocalNode) -> Result<[String; Line::HEAD.len()], ClientError> {
     let accounts = accounts.map_or("-".to_owned(), |totals| totals.accounts.to_string());
     let mut line = Line::only(local, &role);
     for (cell, text) in
-        line.iter_mut().skip(3).zip([slots(&nodes), link, shown(used), accounts, keys])
+        line.iter_mut().skip(3).zip([slots(&nodes), link, format_bytes(used), accounts, keys])
     {
         *cell = text;
     }

@@ -10,17 +10,17 @@ use std::path::Path;
 
 pub(super) fn run(up: &Up) -> Result<()> {
     let version = check_server(&up.server)?;
-    let waits = machine::Patience::new()?;
+    let waits = machine::InterruptibleWait::new()?;
     fs::create_dir_all(&up.place.dir)
         .with_context(|| format!("{} cannot be made", up.place.dir.display()))?;
     let dir = up.place.dir.canonicalize()?;
-    let _alone = machine::alone(&dir)?;
+    let _lock = machine::lock_directory(&dir)?;
     let (mut local, is_new) = match Local::read(&dir)? {
-        Some(local) => (again(local, up, &dir)?, false),
+        Some(local) => (check_existing(local, up, &dir)?, false),
         None => (lay_out(up, &dir)?, true),
     };
     println!("valkey-server {version}, module {}", local.module.display());
-    let patience = join::Patience { dir: &dir, machine: waits };
+    let patience = join::StartupWait { dir: &dir, machine: waits };
     let outcome = start(&mut local, &patience, is_new);
     if let Err(error) = outcome {
         let stopped = local.stop(&dir);
@@ -44,7 +44,7 @@ pub(super) fn run(up: &Up) -> Result<()> {
 }
 
 /// Checks that an existing cluster is down and that its options and ports still fit.
-fn again(mut local: Local, up: &Up, dir: &Path) -> Result<Local> {
+fn check_existing(mut local: Local, up: &Up, dir: &Path) -> Result<Local> {
     let shown = dir.display();
     if let Some(node) = local.nodes.iter().find(|node| node.is_alive()) {
         bail!(
@@ -96,7 +96,7 @@ fn lay_out(up: &Up, dir: &Path) -> Result<Local> {
     })
 }
 
-fn start(local: &mut Local, patience: &join::Patience<'_>, is_new: bool) -> Result<()> {
+fn start(local: &mut Local, patience: &join::StartupWait<'_>, is_new: bool) -> Result<()> {
     for index in 0..local.nodes.len() {
         patience.machine.check()?;
         local.start(patience.dir, index)?;

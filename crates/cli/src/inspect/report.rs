@@ -1,6 +1,6 @@
 //! Report on a core, as text for people and as JSON for programs.
 
-use crate::size::shown;
+use crate::size::format_bytes;
 use crate::store::{CoreSurvey, GroupSurvey, SegmentSurvey, SnapshotSurvey, count_text, time_text};
 use scurry_disk::Manifest;
 use scurry_engine::{LogBase, segment_name, snapshot_name};
@@ -94,7 +94,7 @@ fn print_log(survey: &CoreSurvey, out: &mut impl Write) -> io::Result<()> {
         "  {} in {}, {}",
         count_text(sum, "record"),
         count_text(frames, "frame"),
-        shown(bytes)
+        format_bytes(bytes)
     )?;
     match bytes.checked_div(sum) {
         Some(each) => writeln!(out, ", {each} bytes per record: {}", records.text())?,
@@ -109,7 +109,7 @@ fn print_log(survey: &CoreSurvey, out: &mut impl Write) -> io::Result<()> {
         }
         let frames = count_text(*frames, "frame");
         write!(out, ", {frames} ({})", count_text(*marks, "mark"))?;
-        write!(out, ", {}", shown(*end))?;
+        write!(out, ", {}", format_bytes(*end))?;
         if records.sum() > 0 {
             write!(out, ", {}", records.text())?;
         }
@@ -164,7 +164,7 @@ fn print_snapshot(snapshot: &SnapshotSurvey, out: &mut impl Write) -> io::Result
         count_text(footer.entries, "entry"),
         entries.text(),
         count_text(footer.chunks, "chunk"),
-        shown(*len),
+        format_bytes(*len),
         time_text(header.at),
         time_text(footer.at),
     )

@@ -41,7 +41,7 @@ mod tests {
 
     #[test]
     fn a_taken_port_is_named_and_passed_over() {
-        let _alone = crate::machine::CHILDREN.lock().expect("no test has failed");
+        let _lock = crate::machine::CHILDREN.lock().expect("no test has failed");
         let first = free_ports(None, 4).expect("ports");
         let other = TcpListener::bind((Ipv4Addr::LOCALHOST, first + 2)).expect("it was free");
         let error = free_ports(Some(first), 4).expect_err("one is taken").to_string();

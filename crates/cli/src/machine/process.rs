@@ -66,11 +66,11 @@ pub(crate) fn start(command: &mut Command, home: &Path) -> Result<Process> {
         .process_group(0)
         .spawn()
         .with_context(|| format!("{} cannot be started", command.get_program().display()))?;
-    Process::of(child.id()).with_context(|| last_words(home))
+    Process::of(child.id()).with_context(|| log_tail(home))
 }
 
 /// Returns the end of a program's log.
-pub(crate) fn last_words(home: &Path) -> String {
+pub(crate) fn log_tail(home: &Path) -> String {
     let log = fs::read(home.join(LOG)).unwrap_or_default();
     let text = last_lines(&String::from_utf8_lossy(&log));
     if text.is_empty() { "it logged nothing".to_owned() } else { text }
@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn a_process_is_known_by_its_beginning_and_another_one_is_left_alone() {
-        let _alone = crate::machine::CHILDREN.lock().expect("no test has failed");
+        let _lock = crate::machine::CHILDREN.lock().expect("no test has failed");
         let mut child = Command::new("sleep").arg("60").spawn().expect("it starts");
         let process = Process::of(child.id()).expect("it runs");
         let another = Process { began: process.began + 1, ..process };

@@ -21,7 +21,7 @@ pub(crate) fn read<T: DeserializeOwned>(dir: &Path, file: &str) -> Result<Option
 
 /// Locks a directory until the returned file is dropped. Two commands at once would start and stop processes that the
 /// other has not recorded yet.
-pub(crate) fn alone(dir: &Path) -> Result<File> {
+pub(crate) fn lock_directory(dir: &Path) -> Result<File> {
     let cannot = || format!("{} cannot be locked", dir.display());
     let file = File::open(dir).with_context(cannot)?;
     match file.try_lock() {

@@ -1,6 +1,6 @@
 //! Tables printed for people.
 
-use crate::shown::escaped;
+use crate::terminal_escape::escaped;
 
 /// Prints lines of cells as a table whose columns are as wide as their longest cell.
 pub(crate) fn print_table<const COLUMNS: usize>(lines: &[[String; COLUMNS]]) {

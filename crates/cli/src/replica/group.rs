@@ -56,8 +56,8 @@ impl Node {
     }
 
     /// Returns the end of the node's log.
-    pub(super) fn last_words(&self, dir: &Path) -> String {
-        machine::last_words(&self.directory(dir))
+    pub(super) fn log_tail(&self, dir: &Path) -> String {
+        machine::log_tail(&self.directory(dir))
     }
 }
 
@@ -155,7 +155,7 @@ impl Group {
     pub(super) fn check(&self, dir: &Path) -> Result<()> {
         for node in self.nodes.iter().filter(|node| node.process.is_some()) {
             if !node.is_alive() {
-                bail!("the node at port {} has ended: {}", node.port, node.last_words(dir));
+                bail!("the node at port {} has ended: {}", node.port, node.log_tail(dir));
             }
         }
         Ok(())

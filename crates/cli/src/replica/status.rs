@@ -3,7 +3,7 @@
 use super::group::{Group, Node};
 use super::view::{ShardLine, View};
 use crate::machine::print_table;
-use crate::shown::escaped;
+use crate::terminal_escape::escaped;
 use anyhow::Result;
 use std::path::Path;
 use std::thread;

@@ -3,20 +3,20 @@
 use super::Up;
 use super::group::{Group, Node};
 use super::view::View;
-use crate::machine::{Patience, Process, alone, free_ports};
+use crate::machine::{InterruptibleWait, Process, free_ports, lock_directory};
 use crate::store::count_text;
 use anyhow::{Context, Result, bail, ensure};
 use std::fs;
 use std::path::Path;
 
 pub(super) fn run(up: &Up) -> Result<()> {
-    let patience = Patience::new()?;
+    let patience = InterruptibleWait::new()?;
     fs::create_dir_all(&up.place.dir)
         .with_context(|| format!("{} cannot be made", up.place.dir.display()))?;
     let dir = up.place.dir.canonicalize()?;
-    let _alone = alone(&dir)?;
+    let _lock = lock_directory(&dir)?;
     let mut group = match Group::read(&dir)? {
-        Some(group) => again(group, up, &dir)?,
+        Some(group) => check_existing(group, up, &dir)?,
         None => lay_out(up, &dir)?,
     };
     let is_new = !group.is_made;
@@ -42,7 +42,7 @@ pub(super) fn run(up: &Up) -> Result<()> {
 }
 
 /// Checks that a group, or some of its nodes, is down and that its options and ports still fit.
-fn again(group: Group, up: &Up, dir: &Path) -> Result<Group> {
+fn check_existing(group: Group, up: &Up, dir: &Path) -> Result<Group> {
     let shown = dir.display();
     if group.nodes.iter().all(Node::is_alive) {
         bail!(
@@ -83,7 +83,7 @@ fn lay_out(up: &Up, dir: &Path) -> Result<Group> {
     Ok(group)
 }
 
-fn start(group: &mut Group, dir: &Path, patience: &Patience) -> Result<()> {
+fn start(group: &mut Group, dir: &Path, patience: &InterruptibleWait) -> Result<()> {
     // Nodes that have joined before. They are still members unless they were removed; the others join.
     let was_admitted =
         |node: &&Node| matches!(scurry_disk::read_group(&node.store(dir)), Ok(Some(_)));
@@ -112,7 +112,7 @@ fn start(group: &mut Group, dir: &Path, patience: &Patience) -> Result<()> {
 fn wait(
     group: &Group,
     dir: &Path,
-    patience: &Patience,
+    patience: &InterruptibleWait,
     count: usize,
     admitted: &[u16],
 ) -> Result<()> {
@@ -137,7 +137,7 @@ fn wait(
         Ok(views.iter().all(|view| view.voters() == count && is_led(view))
             && views.iter().any(View::serves))
     })?;
-    let words = nodes[count - 1].last_words(dir);
+    let words = nodes[count - 1].log_tail(dir);
     ensure!(
         is_there,
         "{} did not become a group within two minutes; the log of the last one ends with: {words}",

@@ -28,14 +28,14 @@ pub(super) struct Verify {
 }
 
 /// Data directory of one node, opened.
-struct Compared {
+struct ComparedNode {
     path: PathBuf,
     directory: DataDirectory,
     manifest: Manifest,
 }
 
-impl Compared {
-    fn open(path: PathBuf) -> Result<Compared> {
+impl ComparedNode {
+    fn open(path: PathBuf) -> Result<ComparedNode> {
         let directory = DataDirectory::open(&path)?;
         let manifest = directory.manifest()?;
         directory.ensure_begun()?;
@@ -44,7 +44,7 @@ impl Compared {
             "{} is a store of one machine: name directories of nodes, or backups of them",
             path.display()
         );
-        Ok(Compared { path, directory, manifest })
+        Ok(ComparedNode { path, directory, manifest })
     }
 
     fn core(&self, core: u16) -> Result<PathBuf> {
@@ -67,7 +67,8 @@ impl Verify {
             ensure!(real.insert(path), "{} is named twice: name each node once", node.display());
         }
         ensure!(nodes.len() > 1, "one node is the same as itself: name two or more");
-        let places = nodes.into_iter().map(Compared::open).collect::<Result<Vec<Compared>>>()?;
+        let places =
+            nodes.into_iter().map(ComparedNode::open).collect::<Result<Vec<ComparedNode>>>()?;
         let first = &places[0];
         for other in &places[1..] {
             ensure!(
@@ -97,7 +98,7 @@ fn nodes_of(dir: &Path) -> Result<Vec<PathBuf>> {
 }
 
 /// Compares one core of all nodes at the last sequence that all of them know to be committed.
-fn are_same(places: &[Compared], core: u16) -> Result<bool> {
+fn are_same(places: &[ComparedNode], core: u16) -> Result<bool> {
     let mut bar = Progress::new();
     let (mut low, mut high) = (0, u64::MAX);
     let mut open = Vec::new();
@@ -118,7 +119,7 @@ fn are_same(places: &[Compared], core: u16) -> Result<bool> {
         let found = contents(&mut surveyed, (&place.manifest, core), high, &mut bar);
         all.push(found.with_context(|| place.path.display().to_string())?);
     }
-    let name = |place: &Compared| core_name(place.manifest.generation, core);
+    let name = |place: &ComparedNode| core_name(place.manifest.generation, core);
     if all.iter().all(|found| *found == all[0]) {
         let Contents { keys, digest } = all[0];
         let nodes = count_text(places.len() as u64, "node");

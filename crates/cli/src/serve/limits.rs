@@ -1,6 +1,6 @@
 //! The table `[limits]` of the settings file: bounds of accounts, under the names of the fields of [`Limits`].
 
-use crate::written::{Number, from_text};
+use crate::option_values::{Number, from_text};
 use anyhow::{Result, ensure};
 use scurry_ledger::{
     ANSWERS_MAX, BLOB_LEN_MAX, BUCKETS_MAX, IDS_MAX, ITEMS_MAX, LIMITS_MAX, Limits, Overrun,

@@ -2,11 +2,11 @@
 //! the file is an error that names it, so that a misspelt bound is not silently missing.
 
 use super::limits::{LimitsTable, YEAR_MS};
+use crate::option_values::{Address, HostIp, Level, Mode, NodeName, Number};
 use crate::rdma::Rdma;
 use crate::size::Size;
 use crate::toml_file;
 use crate::users::UserTable;
-use crate::written::{Address, Level, Machine, Mode, NodeName, Number};
 use anyhow::Result;
 use clap::{ArgMatches, Args, FromArgMatches};
 use scurry_ledger::Limits;
@@ -45,7 +45,7 @@ pub(crate) struct Options {
 
     /// Address of this machine in CLUSTER SLOTS and MOVED [default: the one that the client has connected to]
     #[arg(long, value_name = "IP")]
-    pub(crate) announce_ip: Option<Machine>,
+    pub(crate) announce_ip: Option<HostIp>,
 
     /// Memory for keys, values and accounts. Above it commands that need memory get the OOM error; commands that end,
     /// settle or correct something still run [default: unlimited]

@@ -2,7 +2,7 @@
 
 use super::limits;
 use super::options::Options;
-use crate::written::{Mode, Number};
+use crate::option_values::{Mode, Number};
 use anyhow::{Context, Result, bail, ensure};
 use scurry_http::Front;
 use scurry_ledger::Name;

@@ -1,6 +1,6 @@
 //! Progress of a tool: a bar on a terminal, otherwise a line for each tenth.
 
-use crate::size::shown;
+use crate::size::format_bytes;
 use std::io::{IsTerminal, Write, stderr};
 
 const BAR_LEN: u64 = 30;
@@ -49,7 +49,7 @@ impl Progress {
     }
 
     fn show(&self) {
-        let (done, all) = (shown(self.done), shown(self.all));
+        let (done, all) = (format_bytes(self.done), format_bytes(self.all));
         let percent = u128::from(self.done) * 100 / u128::from(self.all.max(1));
         let label = &self.label;
         if self.is_terminal {

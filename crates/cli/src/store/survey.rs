@@ -126,30 +126,30 @@ pub(crate) fn surveyed(
     bar: &mut Progress,
     label: &str,
 ) -> Result<Surveyed> {
-    let mut looks = Looks::default();
+    let mut attempts = SurveyAttempts::default();
     loop {
         let mut pinned = Pinned::open(directory)?;
         bar.begin(label.to_owned(), pinned.len()?);
         let survey = survey(&mut pinned, least, bar);
         bar.end();
         let found = [&survey.problems[..], &survey.bad_snapshots[..]].concat();
-        if looks.is_last(found, pinned.is_overtaken()) {
+        if attempts.is_last(found, pinned.is_overtaken()) {
             return Ok((pinned, survey));
         }
-        ensure_not_overtaken(looks.overtaken, directory)?;
+        ensure_not_overtaken(attempts.overtaken, directory)?;
     }
 }
 
 /// Attempts at files that a server may be writing.
 #[derive(Debug, Default)]
-struct Looks {
+struct SurveyAttempts {
     /// Faults that the last attempt found.
     before: Option<Vec<String>>,
     counted: usize,
     overtaken: usize,
 }
 
-impl Looks {
+impl SurveyAttempts {
     /// Reports whether the faults of an attempt are final. An attempt that was `overtaken` read files that the server
     /// had begun to reuse: faults that only such attempts find do not count, however often.
     fn is_last(&mut self, found: Vec<String>, overtaken: bool) -> bool {
@@ -339,7 +339,7 @@ fn check_together(survey: &mut CoreSurvey) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Looks, OVERTAKEN_MAX, TRIES, ensure_not_overtaken};
+    use super::{OVERTAKEN_MAX, SurveyAttempts, TRIES, ensure_not_overtaken};
     use std::path::Path;
 
     fn fault(number: usize) -> Vec<String> {
@@ -348,28 +348,28 @@ mod tests {
 
     #[test]
     fn what_the_room_used_anew_shows_is_no_damage() {
-        let mut looks = Looks::default();
+        let mut attempts = SurveyAttempts::default();
         for look in 1..OVERTAKEN_MAX {
-            assert!(!looks.is_last(fault(look), true), "look {look}");
-            ensure_not_overtaken(looks.overtaken, Path::new("g1/0")).expect("it goes on");
+            assert!(!attempts.is_last(fault(look), true), "look {look}");
+            ensure_not_overtaken(attempts.overtaken, Path::new("g1/0")).expect("it goes on");
         }
-        assert!(looks.is_last(Vec::new(), true), "a look that found nothing");
-        assert!(!looks.is_last(fault(0), true));
-        let refused = ensure_not_overtaken(looks.overtaken, Path::new("g1/0")).unwrap_err();
+        assert!(attempts.is_last(Vec::new(), true), "a look that found nothing");
+        assert!(!attempts.is_last(fault(0), true));
+        let refused = ensure_not_overtaken(attempts.overtaken, Path::new("g1/0")).unwrap_err();
         assert!(refused.to_string().contains("longer --keep-log"), "{refused}");
     }
 
     #[test]
     fn damage_is_found_twice_in_its_place() {
         for overtaken in [false, true] {
-            let mut looks = Looks::default();
-            assert!(!looks.is_last(fault(1), overtaken));
-            assert!(looks.is_last(fault(1), overtaken));
+            let mut attempts = SurveyAttempts::default();
+            assert!(!attempts.is_last(fault(1), overtaken));
+            assert!(attempts.is_last(fault(1), overtaken));
         }
-        let mut looks = Looks::default();
+        let mut attempts = SurveyAttempts::default();
         for look in 1..TRIES {
-            assert!(!looks.is_last(fault(look), false), "look {look}");
+            assert!(!attempts.is_last(fault(look), false), "look {look}");
         }
-        assert!(looks.is_last(fault(TRIES), false));
+        assert!(attempts.is_last(fault(TRIES), false));
     }
 }

@@ -2,7 +2,7 @@
 
 use super::figures::{Figures, part};
 use crate::replica::view::View;
-use crate::shown::escaped;
+use crate::terminal_escape::escaped;
 
 /// Commands shown at most, the most frequent ones.
 const COMMANDS_MAX: usize = 8;

@@ -1,6 +1,6 @@
 //! Copies from a source to a target, and checks totals and counts.
 
-use super::item::{Held, Item};
+use super::item::{Item, ItemContent};
 use crate::store::count_text;
 use anyhow::{Result, ensure};
 use scurry_cluster_client::Totals;
@@ -49,11 +49,11 @@ impl Moved {
     }
 
     fn add(&mut self, item: &Item) {
-        match item.held {
-            Held::Account { .. } => self.accounts += 1,
-            Held::Value { .. } => self.values += 1,
-            Held::Entity { .. } => self.entities += 1,
-            Held::Deleted { .. } => self.deletions += 1,
+        match item.content {
+            ItemContent::Account { .. } => self.accounts += 1,
+            ItemContent::Value { .. } => self.values += 1,
+            ItemContent::Entity { .. } => self.entities += 1,
+            ItemContent::Deleted { .. } => self.deletions += 1,
         }
         self.expiring += u64::from(item.expires());
     }

@@ -191,16 +191,16 @@ fn number(bytes: &[u8]) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::super::item::Held;
+    use super::super::item::ItemContent;
     use super::*;
     use scurry_ledger::Time;
 
     fn items() -> Vec<Item> {
-        let item = |key: &[u8], held| Item { key: key.to_vec(), held };
+        let item = |key: &[u8], content| Item { key: key.to_vec(), content };
         vec![
-            item(b"alice", Held::Account { image: b"image".to_vec() }),
-            item(b"", Held::Value { expires: Some(Time(7)), value: b"\0\xff".to_vec() }),
-            item(b"e", Held::Entity { version: 9, expires: None, value: Vec::new() }),
+            item(b"alice", ItemContent::Account { image: b"image".to_vec() }),
+            item(b"", ItemContent::Value { expires: Some(Time(7)), value: b"\0\xff".to_vec() }),
+            item(b"e", ItemContent::Entity { version: 9, expires: None, value: Vec::new() }),
         ]
     }
 
@@ -225,8 +225,8 @@ mod tests {
 
     #[test]
     fn a_deletion_is_read_as_it_was_written() {
-        let held = Held::Deleted { version: 10, forget_at: Time(8) };
-        let deleted = vec![Item { key: b"d".to_vec(), held }];
+        let content = ItemContent::Deleted { version: 10, forget_at: Time(8) };
+        let deleted = vec![Item { key: b"d".to_vec(), content }];
         let mut writer = Writer::new(Vec::new()).expect("it begins");
         writer.put(&deleted).expect("it is written");
         let file = writer.finish(&Totals::default(), 1).expect("it ends");

@@ -7,12 +7,12 @@ use scurry_ledger::Time;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Item {
     pub(super) key: Vec<u8>,
-    pub(super) held: Held,
+    pub(super) content: ItemContent,
 }
 
 /// Content of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Held {
+pub(super) enum ItemContent {
     /// Account, as its image.
     Account { image: Vec<u8> },
     /// Plain value.
@@ -27,15 +27,15 @@ impl Item {
     /// Returns the entry of an export file.
     pub(super) fn entry(&self) -> SnapshotEntry<'_> {
         let key = &self.key;
-        match &self.held {
-            Held::Account { image } => SnapshotEntry::Account { id: key, image },
-            Held::Value { expires, value } => {
+        match &self.content {
+            ItemContent::Account { image } => SnapshotEntry::Account { id: key, image },
+            ItemContent::Value { expires, value } => {
                 SnapshotEntry::Value { key, expires: *expires, value }
             }
-            Held::Entity { version, expires, value } => {
+            ItemContent::Entity { version, expires, value } => {
                 SnapshotEntry::Entity { key, version: *version, expires: *expires, value }
             }
-            Held::Deleted { version, forget_at } => {
+            ItemContent::Deleted { version, forget_at } => {
                 SnapshotEntry::Tombstone { key, version: *version, forget_at: *forget_at }
             }
         }
@@ -43,28 +43,30 @@ impl Item {
 
     /// Reads an entry of an export file.
     pub(super) fn of(entry: &SnapshotEntry<'_>) -> Item {
-        let held = match *entry {
-            SnapshotEntry::Account { image, .. } => Held::Account { image: image.to_vec() },
+        let content = match *entry {
+            SnapshotEntry::Account { image, .. } => ItemContent::Account { image: image.to_vec() },
             SnapshotEntry::Value { expires, value, .. } => {
-                Held::Value { expires, value: value.to_vec() }
+                ItemContent::Value { expires, value: value.to_vec() }
             }
             SnapshotEntry::Entity { version, expires, value, .. } => {
-                Held::Entity { version, expires, value: value.to_vec() }
+                ItemContent::Entity { version, expires, value: value.to_vec() }
             }
             SnapshotEntry::Tombstone { version, forget_at, .. } => {
-                Held::Deleted { version, forget_at }
+                ItemContent::Deleted { version, forget_at }
             }
         };
-        Item { key: entry.key().to_vec(), held }
+        Item { key: entry.key().to_vec(), content }
     }
 
     /// Reports whether the target may not count it as a key: it may expire before it arrives, and `scurry serve` does
     /// not count deletions.
     pub(super) fn expires(&self) -> bool {
-        match &self.held {
-            Held::Account { .. } => false,
-            Held::Deleted { .. } => true,
-            Held::Value { expires, .. } | Held::Entity { expires, .. } => expires.is_some(),
+        match &self.content {
+            ItemContent::Account { .. } => false,
+            ItemContent::Deleted { .. } => true,
+            ItemContent::Value { expires, .. } | ItemContent::Entity { expires, .. } => {
+                expires.is_some()
+            }
         }
     }
 }

@@ -1,7 +1,7 @@
 //! A store as the source of a copy: lists the keys of each node with SCAN.
 
 use super::copy::Source;
-use super::item::{Held, Item};
+use super::item::{Item, ItemContent};
 use anyhow::{Context, Result, bail};
 use scurry_cluster_client::Totals;
 use scurry_cluster_client::redis::{Cmd, Value, cmd};
@@ -230,11 +230,11 @@ fn read(node: &mut Node, listed: Vec<Listed>) -> Result<Vec<Item>> {
     let mut items = Vec::with_capacity(listed.len());
     for Listed { key, kind, .. } in listed {
         let mut reply = || replies.next().context("a reply is missing");
-        let held = match kind {
+        let content = match kind {
             Kind::Account => account(reply()?),
             Kind::Entity => {
-                let held = reply()?;
-                entity(held, &reply()?)
+                let content = reply()?;
+                entity(content, &reply()?)
             }
             Kind::Deletion => entity(reply()?, &Value::Int(wall_ms()? + REMEMBERED_MS)),
             Kind::Value => {
@@ -242,17 +242,17 @@ fn read(node: &mut Node, listed: Vec<Listed>) -> Result<Vec<Item>> {
                 value(&expires, reply()?)
             }
         };
-        let held = held.with_context(|| {
+        let content = content.with_context(|| {
             format!("the key {} of {} cannot be read", key.escape_ascii(), node.address().text())
         })?;
-        items.extend(held.map(|held| Item { key, held }));
+        items.extend(content.map(|content| Item { key, content }));
     }
     Ok(items)
 }
 
-fn account(reply: Value) -> Result<Option<Held>> {
+fn account(reply: Value) -> Result<Option<ItemContent>> {
     match reply {
-        Value::BulkString(image) => Ok(Some(Held::Account { image })),
+        Value::BulkString(image) => Ok(Some(ItemContent::Account { image })),
         Value::ServerError(error) if error.code() == "UNKNOWN_ACCOUNT" => Ok(None),
         Value::ServerError(error) => bail!("{error}"),
         _ => bail!("SCUR.DUMP answers with something else"),
@@ -260,20 +260,20 @@ fn account(reply: Value) -> Result<Option<Held>> {
 }
 
 /// Reads the reply about an entity. `until` is when the node removes the key.
-fn entity(reply: Value, until: &Value) -> Result<Option<Held>> {
+fn entity(reply: Value, until: &Value) -> Result<Option<ItemContent>> {
     match reply {
         Value::Nil => Ok(None),
         Value::ServerError(error) => bail!("{error}"),
         Value::Array(parts) => match <[Value; 3]>::try_from(parts) {
             Ok([Value::Int(version), Value::BulkString(value), Value::Int(expires)]) => {
                 let expires = time(expires);
-                Ok(Some(Held::Entity { version: u64::try_from(version)?, expires, value }))
+                Ok(Some(ItemContent::Entity { version: u64::try_from(version)?, expires, value }))
             }
             // A deletion that is no longer remembered is left out.
             Ok([Value::Int(version), Value::Nil, _]) => {
                 let Value::Int(until) = until else { return Ok(None) };
                 let version = u64::try_from(version)?;
-                Ok(time(*until).map(|forget_at| Held::Deleted { version, forget_at }))
+                Ok(time(*until).map(|forget_at| ItemContent::Deleted { version, forget_at }))
             }
             _ => bail!("ENTITY.GET answers with something else"),
         },
@@ -281,10 +281,10 @@ fn entity(reply: Value, until: &Value) -> Result<Option<Held>> {
     }
 }
 
-fn value(expires: &Value, reply: Value) -> Result<Option<Held>> {
+fn value(expires: &Value, reply: Value) -> Result<Option<ItemContent>> {
     match (expires, reply) {
         (Value::Int(expires), Value::BulkString(value)) => {
-            Ok(Some(Held::Value { expires: time(*expires), value }))
+            Ok(Some(ItemContent::Value { expires: time(*expires), value }))
         }
         (_, Value::Nil) => Ok(None),
         (Value::ServerError(error), _) => bail!("{error}"),

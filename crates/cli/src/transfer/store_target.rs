@@ -1,7 +1,7 @@
 //! A store as the target of a copy.
 
 use super::copy::{Moved, Target};
-use super::item::{Held, Item};
+use super::item::{Item, ItemContent};
 use super::store_source::keys_of;
 use anyhow::{Result, bail, ensure};
 use scurry_cluster_client::Totals;
@@ -89,10 +89,10 @@ fn explained(error: anyhow::Error, items: &[Item]) -> anyhow::Error {
 }
 
 fn len_of(item: &Item) -> usize {
-    match &item.held {
-        Held::Account { image } => image.len(),
-        Held::Value { value, .. } | Held::Entity { value, .. } => value.len(),
-        Held::Deleted { .. } => 0,
+    match &item.content {
+        ItemContent::Account { image } => image.len(),
+        ItemContent::Value { value, .. } | ItemContent::Entity { value, .. } => value.len(),
+        ItemContent::Deleted { .. } => 0,
     }
 }
 
@@ -101,23 +101,23 @@ fn len_of(item: &Item) -> usize {
 fn write_of(item: &Item) -> Cmd {
     let key = item.key.as_slice();
     let mut command;
-    let expires = match &item.held {
-        Held::Account { image } => {
+    let expires = match &item.content {
+        ItemContent::Account { image } => {
             command = cmd("SCUR.LOAD");
             command.arg(key).arg(image.as_slice()).arg("REPLACE");
             None
         }
-        Held::Value { expires, value } => {
+        ItemContent::Value { expires, value } => {
             command = cmd("SET");
             command.arg(key).arg(value.as_slice());
             *expires
         }
-        Held::Entity { version, expires, value } => {
+        ItemContent::Entity { version, expires, value } => {
             command = cmd("ENTITY.PUT");
             command.arg(key).arg(value.as_slice()).arg("VERSION").arg(*version);
             *expires
         }
-        Held::Deleted { version, .. } => {
+        ItemContent::Deleted { version, .. } => {
             command = cmd("ENTITY.DEL");
             command.arg(key).arg("VERSION").arg(*version);
             None
@@ -131,9 +131,12 @@ fn write_of(item: &Item) -> Cmd {
 
 fn check(item: &Item, reply: &Value) -> Result<()> {
     let key = item.key.escape_ascii();
-    match (&item.held, reply) {
-        (Held::Account { .. } | Held::Value { .. }, Value::Okay) => Ok(()),
-        (Held::Entity { version, .. } | Held::Deleted { version, .. }, Value::Array(written)) => {
+    match (&item.content, reply) {
+        (ItemContent::Account { .. } | ItemContent::Value { .. }, Value::Okay) => Ok(()),
+        (
+            ItemContent::Entity { version, .. } | ItemContent::Deleted { version, .. },
+            Value::Array(written),
+        ) => {
             let stored = written.get(1);
             let is_this =
                 matches!(stored, Some(Value::Int(it)) if u64::try_from(*it) == Ok(*version));

@@ -6,7 +6,7 @@ use crate::support::{Cluster, Server, ask, module, processes_in, runs, shown, st
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use scurry_cluster_client::redis::{Value, cmd};
-use scurry_cluster_client::{Address, Copies, Kept};
+use scurry_cluster_client::{Address, Copies, CopiesOutcome};
 use std::process::Stdio;
 
 const ACCOUNTS: usize = 60;
@@ -104,24 +104,28 @@ fn copies_are_those_of_the_owner(cluster: &Cluster) {
     let (own, others) = (key_of(0), key_of(1));
     let set = |key: &str| words(&format!("SET {key} 1"));
     let kept = copies.run(own.as_bytes(), &set(&own)).expect("it is done");
-    assert_eq!(kept, Kept::Enough { reply: Value::Okay, copies: 2 });
+    assert_eq!(kept, CopiesOutcome::Enough { reply: Value::Okay, copies: 2 });
     let kept = copies.run(others.as_bytes(), &set(&others)).expect("it is done elsewhere");
-    assert_eq!(kept, Kept::Enough { reply: Value::Okay, copies: 2 });
+    assert_eq!(kept, CopiesOutcome::Enough { reply: Value::Okay, copies: 2 });
 
     // The replica of the other primary is stopped: the fourth node follows the first.
     let replica = cluster.processes()[4];
     signal(replica, Signal::SIGSTOP);
     let kept = copies.run(own.as_bytes(), &set(&own)).expect("it is done");
-    assert_eq!(kept, Kept::Enough { reply: Value::Okay, copies: 2 }, "it is another's replica");
+    assert_eq!(
+        kept,
+        CopiesOutcome::Enough { reply: Value::Okay, copies: 2 },
+        "it is another's replica"
+    );
     let kept = copies.run(others.as_bytes(), &set(&others)).expect("it is done");
-    assert_eq!(kept, Kept::NotEnough { reply: Value::Okay, copies: 1, wanted: 2 });
+    assert_eq!(kept, CopiesOutcome::NotEnough { reply: Value::Okay, copies: 1, wanted: 2 });
     signal(replica, Signal::SIGCONT);
 
     // A refusal is on neither copy, and a repeated request is on both.
     let refused = copies.run(own.as_bytes(), &words(&format!("INCR {own} 1")));
-    assert!(matches!(refused, Ok(Kept::Refused(_))), "{refused:?}");
+    assert!(matches!(refused, Ok(CopiesOutcome::Refused(_))), "{refused:?}");
     let kept = copies.run(others.as_bytes(), &set(&others)).expect("it is done");
-    assert_eq!(kept, Kept::Enough { reply: Value::Okay, copies: 2 });
+    assert_eq!(kept, CopiesOutcome::Enough { reply: Value::Okay, copies: 2 });
 }
 
 /// Kills a primary: writes on both copies survive, and the same client continues.
@@ -136,10 +140,10 @@ fn a_failed_primary_is_followed(cluster: &Cluster) {
     let account = key_of(2);
     let create = words(&format!("SCUR.CREATE {account} BUCKET main cent 100"));
     let created = copies.run(account.as_bytes(), &create).expect("it is done");
-    assert!(matches!(created, Kept::Enough { copies: 2, .. }), "{created:?}");
+    assert!(matches!(created, CopiesOutcome::Enough { copies: 2, .. }), "{created:?}");
     let debit = words(&format!("SCUR.DEBIT {account} d1 cent 40"));
     let debited = copies.run(account.as_bytes(), &debit).expect("it is done");
-    let Kept::Enough { reply, .. } = debited else { panic!("{debited:?}") };
+    let CopiesOutcome::Enough { reply, .. } = debited else { panic!("{debited:?}") };
     assert_eq!(shown(&reply), "[OK 0 2 40]");
 
     signal(cluster.processes()[2], Signal::SIGKILL);
@@ -147,7 +151,9 @@ fn a_failed_primary_is_followed(cluster: &Cluster) {
     assert_eq!(shown(&door.ask(&debit).expect("after the failover")), "[OK 1 2 40]");
     let again = copies.run(account.as_bytes(), &debit);
     let again = again.or_else(|_| copies.run(account.as_bytes(), &debit)).expect("it is done");
-    let Kept::NotEnough { reply, copies: 1, wanted: 2 } = again else { panic!("{again:?}") };
+    let CopiesOutcome::NotEnough { reply, copies: 1, wanted: 2 } = again else {
+        panic!("{again:?}")
+    };
     assert_eq!(shown(&reply), "[OK 1 2 40]", "one copy is left, and it is said");
     let role = cluster.node(5).text("INFO", cmd("INFO").arg("replication")).expect("it answers");
     assert!(role.contains("role:master"), "{role}");

@@ -1,6 +1,6 @@
 //! Slow, numerous and broken clients, next to a healthy one that must not notice.
 
-use crate::misdeeds::lines;
+use crate::client_errors::lines;
 use crate::node::keeping;
 use crate::store::{PATIENCE, Store, command, say};
 use crate::support::Door;

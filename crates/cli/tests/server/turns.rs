@@ -1,8 +1,8 @@
 //! Many connections that are served in one turn: each gets its own replies in order, whatever happens to the others.
 
-use crate::lobby::info;
 use crate::random::Random;
 use crate::support::{Client, Server, array};
+use crate::unauthenticated::info;
 use nix::sys::signal::Signal;
 use std::net::Shutdown;
 

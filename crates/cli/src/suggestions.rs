@@ -20,7 +20,7 @@ pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) 
 }
 
 /// Joins words for the end of a question: `A`, `A or B`, `A, B or C`.
-pub(crate) fn either(words: &[String]) -> String {
+pub(crate) fn join_with_or(words: &[String]) -> String {
     match words {
         [first @ .., last] if !first.is_empty() => format!("{} or {last}", first.join(", ")),
         words => words.concat(),
@@ -40,8 +40,9 @@ mod tests {
         assert_eq!(near("maxmemory"), ["max_memory"]);
         assert!(near("nosuch").is_empty() && near("scur").is_empty() && near("").is_empty());
         assert_eq!(nearest("gat", ["get", "gat2", "gap"]), ["get", "gat2", "gap"]);
-        let words =
-            |words: &[&str]| either(&words.iter().map(|&word| word.into()).collect::<Vec<_>>());
+        let words = |words: &[&str]| {
+            join_with_or(&words.iter().map(|&word| word.into()).collect::<Vec<_>>())
+        };
         assert_eq!(words(&["a"]), "a");
         assert_eq!(words(&["a", "b", "c"]), "a, b or c");
     }

@@ -77,14 +77,14 @@ fn not_an_address(text: &str) -> String {
 
 /// Address of a machine without a port: `10.0.0.1`, `::1`.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Machine(pub(crate) IpAddr);
+pub(crate) struct HostIp(pub(crate) IpAddr);
 
-impl FromStr for Machine {
+impl FromStr for HostIp {
     type Err = String;
 
-    fn from_str(text: &str) -> Result<Machine, String> {
+    fn from_str(text: &str) -> Result<HostIp, String> {
         let wrong = || format!("{text:?} is not an address: write an IP alone, as 10.0.0.1");
-        text.parse().map(Machine).map_err(|_| wrong())
+        text.parse().map(HostIp).map_err(|_| wrong())
     }
 }
 
@@ -179,7 +179,7 @@ macro_rules! deserialize_from_text {
 
 deserialize_from_text! {
     [] Address;
-    [] Machine;
+    [] HostIp;
     [] Level;
     [] NodeName;
     [] Mode;
@@ -280,7 +280,7 @@ mod tests {
         type Threads = Number<u16, 1, 256>;
         for text in ["localhost", "10.0.0.1:1", ""] {
             let expected = format!("{text:?} is not an address: write an IP alone, as 10.0.0.1");
-            assert_eq!(said::<Machine>(text), Some(expected));
+            assert_eq!(said::<HostIp>(text), Some(expected));
         }
         for text in ["0", "257", "65537", "-1", "1.5", "x", "", "18446744073709551616"] {
             let expected = format!("{text:?} is not a whole number from 1 to 256");
@@ -299,7 +299,7 @@ mod tests {
         assert_eq!(said::<Mode>("sync"), Some(expected));
         assert_eq!("256".parse::<Threads>(), Ok(Number(256)));
         assert_eq!(said::<Address>("[::1]:0"), None);
-        assert_eq!(said::<Machine>("::1"), None);
+        assert_eq!(said::<HostIp>("::1"), None);
         assert_eq!(said::<Level>("off"), None);
     }
 }
