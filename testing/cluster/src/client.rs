@@ -3,13 +3,13 @@
 
 mod chained;
 mod lease;
-mod loose;
-mod steady;
+mod modelled;
+mod primary_only;
 
 pub(crate) use chained::Chained;
 pub(crate) use lease::{LEASE_MAX, Lease};
-pub(crate) use loose::PrimaryOnlyAccount;
-pub(crate) use steady::Steady;
+pub(crate) use modelled::ModelledAccount;
+pub(crate) use primary_only::PrimaryOnlyAccount;
 
 use crate::route::{Answered, Ask, Seen, Signals};
 use anyhow::{Context, Result, ensure};

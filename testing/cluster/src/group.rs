@@ -3,12 +3,12 @@
 //! docs/replication.md has the promises of a group.
 
 mod client;
+mod debit_account;
 mod disk;
 mod fault;
 mod member;
 mod old_reads;
 mod probe;
-mod purse;
 mod report;
 mod round;
 mod run;

@@ -5,12 +5,12 @@
 #![forbid(unsafe_code)]
 
 mod audit;
-mod carry;
 mod client;
 mod cluster;
 mod fault;
 pub mod group;
 mod module;
+mod move_slot;
 mod namespaces;
 mod node;
 mod options;

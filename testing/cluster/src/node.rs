@@ -120,7 +120,7 @@ impl Node {
             }
             std::thread::sleep(Duration::from_millis(25)); // tidy: allow (a child that ends says nothing)
         }
-        bail!("{} does not end: {}", self.address(), self.last_words())
+        bail!("{} does not end: {}", self.address(), self.log_tail())
     }
 
     fn signal(&self, signal: Signal) -> Result<()> {
@@ -140,13 +140,13 @@ impl Node {
         if let Some(child) = &mut self.child
             && let Some(status) = child.try_wait()?
         {
-            bail!("{} has ended by itself, {status}: {}", self.address(), self.last_words());
+            bail!("{} has ended by itself, {status}: {}", self.address(), self.log_tail());
         }
         Ok(())
     }
 
     /// Returns the end of its log.
-    pub(crate) fn last_words(&self) -> String {
+    pub(crate) fn log_tail(&self) -> String {
         let log = fs::read(self.home.join("log")).unwrap_or_default();
         let tail = &log[log.len().saturating_sub(LOG_TAIL)..];
         String::from_utf8_lossy(tail).trim().to_owned()

@@ -2,7 +2,7 @@
 //! everything.
 
 use crate::audit::{Accounts, Owners};
-use crate::client::{Account, Chained, Client, Lease, PrimaryOnlyAccount, Steady};
+use crate::client::{Account, Chained, Client, Lease, ModelledAccount, PrimaryOnlyAccount};
 use crate::cluster::Cluster;
 use crate::fault::{Fault, Scene};
 use crate::report::Row;
@@ -24,7 +24,12 @@ struct Kind {
 }
 
 const KINDS: [Kind; 4] = [
-    Kind { clients: 3, accounts: 12, all_copies: true, make: |id| Box::new(Steady::new(id)) },
+    Kind {
+        clients: 3,
+        accounts: 12,
+        all_copies: true,
+        make: |id| Box::new(ModelledAccount::new(id)),
+    },
     Kind { clients: 1, accounts: 12, all_copies: true, make: |id| Box::new(Lease::new(id)) },
     Kind {
         clients: 2,

@@ -30,5 +30,6 @@ pub use run::{Settings, run};
 pub use server::SETTINGS;
 pub use shared::{Pending as SharedPending, Shared};
 pub use subject::{
-    Act, Pending, Requests, Said, Slot, SlotRequests, compare, limits, shown, value_of, words_of,
+    Act, ModelReply, Pending, Requests, Slot, SlotRequests, compare, limits, shown, value_of,
+    words_of,
 };

@@ -112,7 +112,7 @@ impl Shared {
     }
 
     /// Repeats earlier calls with an id: all that have no result, and some that have one.
-    pub(crate) fn again(
+    pub(crate) fn repeat_requests(
         &self,
         client: usize,
         since: i64,

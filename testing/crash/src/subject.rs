@@ -10,7 +10,7 @@ mod allowance;
 mod chained;
 mod entity;
 mod expected;
-mod fleeting;
+mod expiring_value;
 mod lease;
 mod op_words;
 mod requests;
@@ -24,12 +24,12 @@ pub(crate) use chained::Chained;
 pub(crate) use entity::Entity;
 use expected::compare_chain;
 pub use expected::{compare, limits, value_of};
-pub(crate) use fleeting::ExpiringValue;
+pub(crate) use expiring_value::ExpiringValue;
 pub(crate) use lease::Lease;
 pub use op_words::words_of;
 use op_words::words_of_chain;
 pub use requests::{Pending, Requests};
-pub use slot::{Act, Said, Slot, SlotRequests};
+pub use slot::{Act, ModelReply, Slot, SlotRequests};
 pub(crate) use value::PlainValue;
 
 use crate::wire::Words;
@@ -86,15 +86,15 @@ pub(crate) trait Subject: Send {
     fn replied(&mut self, reply: &Value) -> Result<()>;
 
     /// Returns requests that show the server's state.
-    fn looks(&self) -> Vec<Words>;
+    fn state_requests(&self) -> Vec<Words>;
 
     /// Compares the server's state after a crash, and decides from it which requests in doubt were executed. Fails if
     /// acknowledged effects are missing or a request was executed in part.
-    fn found(&mut self, replies: &[Value], asked: Asked) -> Result<Doubt>;
+    fn check_state(&mut self, replies: &[Value], asked: Asked) -> Result<Doubt>;
 
     /// Repeats requests from before the crash: the requests in doubt and some acknowledged ones. Their replies go to
     /// [`Subject::replied`].
-    fn again(&mut self, random: &mut Random) -> Vec<Words>;
+    fn repeat_requests(&mut self, random: &mut Random) -> Vec<Words>;
 
     /// Returns the counts so far.
     fn counts(&self) -> Counts {

@@ -31,7 +31,8 @@ pub(crate) fn verify(
     let mut report = Report::default();
     let mut wire = Wire::connect(port)?;
     for client in &mut *clients {
-        let looks: Vec<Vec<Words>> = client.subjects.iter().map(|own| own.looks()).collect();
+        let looks: Vec<Vec<Words>> =
+            client.subjects.iter().map(|own| own.state_requests()).collect();
         let from_ms = wall_ms();
         let mut replies = wire.ask_all(&looks.concat())?.into_iter();
         let asked = Asked { from_ms, to_ms: wall_ms() };
@@ -44,7 +45,7 @@ pub(crate) fn verify(
                     known.insert(String::from_utf8_lossy(id).into_owned());
                 }
             }
-            let doubt = own.found(&replies, asked).with_context(|| own.key().to_owned())?;
+            let doubt = own.check_state(&replies, asked).with_context(|| own.key().to_owned())?;
             report.in_doubt += doubt.requests as u64;
             report.applied += doubt.applied as u64;
             report.keys += 1;
@@ -59,14 +60,14 @@ pub(crate) fn verify(
     for client in &mut *clients {
         for own in &mut client.subjects {
             let before = own.counts().replays;
-            let again = own.again(random);
+            let again = own.repeat_requests(random);
             for reply in wire.ask_all(&again)? {
                 own.replied(&reply).with_context(|| format!("{} once more", own.key()))?;
             }
             report.replays += own.counts().replays - before;
         }
     }
-    for (pending, words) in shared.again(CLIENT, since, random) {
+    for (pending, words) in shared.repeat_requests(CLIENT, since, random) {
         let reply = wire.ask(&words)?;
         shared.returned(pending, &reply)?;
     }

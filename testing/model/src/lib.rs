@@ -3,7 +3,6 @@
 //! naive map of the keys of a shard.
 
 mod books;
-mod desk;
 mod generate;
 mod invariants;
 mod keys;
@@ -11,10 +10,10 @@ mod model;
 mod op;
 mod pair;
 mod random;
+mod scripted_pair;
 mod shrink;
 
 pub use books::{ChainOp, ChainResult, PairedAccounts};
-pub use desk::Desk;
 pub use generate::Generator;
 pub use keys::{EntityOp, Held, Keys, Refused, Until};
 pub use model::{
@@ -24,4 +23,5 @@ pub use model::{
 pub use op::{Op, Request, key, name, with_links};
 pub use pair::{Came, Event, Pair, What};
 pub use random::Random;
+pub use scripted_pair::ScriptedPair;
 pub use shrink::{guarded, report, run, shrink};

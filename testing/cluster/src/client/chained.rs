@@ -30,7 +30,7 @@ impl Chained {
         for (at, one) in earlier.iter().chain([&reply]).enumerate() {
             // An earlier attempt may have been executed; its stored answers are then the same.
             let may_be_again = again || at > 0;
-            if !may_be_again || said.again().compare(&act, one).is_err() {
+            if !may_be_again || said.as_replay().compare(&act, one).is_err() {
                 said.compare(&act, one)?;
             }
         }
@@ -68,7 +68,7 @@ impl Account for Chained {
 
     fn audit(&mut self, wire: &mut Wire) -> Result<u64> {
         let sessions: Vec<String> = self.slot.sessions().into_iter().collect();
-        let replies = wire.ask_all(&self.slot.looks(&sessions))?;
+        let replies = wire.ask_all(&self.slot.state_requests(&sessions))?;
         let (there, known) = (self.slot.shown_by(&replies, &sessions)?, self.slot.shown());
         ensure!(there == known, "they show\n{there}\nand were acknowledged as\n{known}");
         Ok(0)

@@ -26,7 +26,7 @@ pub(super) fn there_and_back(scene: &mut Scene<'_>) -> Result<()> {
     for (from, to) in [(from, to), (to, from)] {
         for &slot in moving {
             let (cluster, random): (&Cluster, _) = (scene.cluster, &mut *scene.random);
-            cluster.carry(slot, from, to, &mut || {
+            cluster.move_slot(slot, from, to, &mut || {
                 let ms = u64::try_from(random.between(0, 60))?;
                 cluster.pass(Duration::from_millis(ms))
             })?;

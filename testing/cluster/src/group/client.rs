@@ -21,17 +21,21 @@ pub(crate) enum Sent {
 }
 
 /// A client's connection, to one node after another.
-pub(crate) struct Way {
+pub(crate) struct FailoverConnection {
     nodes: Vec<(String, u16)>,
     next: usize,
     patience: Duration,
     wire: Option<Wire>,
 }
 
-impl Way {
+impl FailoverConnection {
     /// Makes a connection that begins with the node `first`.
-    pub(crate) fn new(nodes: Vec<(String, u16)>, first: usize, patience: Duration) -> Way {
-        Way { nodes, next: first, patience, wire: None }
+    pub(crate) fn new(
+        nodes: Vec<(String, u16)>,
+        first: usize,
+        patience: Duration,
+    ) -> FailoverConnection {
+        FailoverConnection { nodes, next: first, patience, wire: None }
     }
 
     /// Sends a request once. After a failure the next attempt goes to the next node.
@@ -72,13 +76,13 @@ impl Way {
 
 /// A client that repeats requests until they are answered.
 pub(crate) struct Persistent {
-    way: Way,
+    connection: FailoverConnection,
     seen: Seen,
 }
 
 impl Persistent {
-    pub(crate) fn new(way: Way) -> Persistent {
-        Persistent { way, seen: Seen::default() }
+    pub(crate) fn new(connection: FailoverConnection) -> Persistent {
+        Persistent { connection, seen: Seen::default() }
     }
 }
 
@@ -86,7 +90,7 @@ impl Ask for Persistent {
     fn ask(&mut self, _: &str, request: &Words, signals: &Signals) -> Result<Answered> {
         let mut again = false;
         loop {
-            match self.way.send(request) {
+            match self.connection.send(request) {
                 Sent::Clear(reply) => {
                     self.seen.answered();
                     signals.answered();

@@ -197,7 +197,7 @@ impl Member {
             }
             std::thread::sleep(Duration::from_millis(25)); // tidy: allow (a child that ends says nothing)
         }
-        bail!("{} does not end: {}", self.name(), self.last_words())
+        bail!("{} does not end: {}", self.name(), self.log_tail())
     }
 
     /// Returns the exit status if it has ended by itself. None while it runs.
@@ -229,7 +229,7 @@ impl Member {
         }
         match self.ended()? {
             Some(status) => {
-                bail!("{} has ended by itself, {status}: {}", self.name(), self.last_words())
+                bail!("{} has ended by itself, {status}: {}", self.name(), self.log_tail())
             }
             None => Ok(()),
         }
@@ -242,7 +242,7 @@ impl Member {
     }
 
     /// Returns the end of its log.
-    pub(crate) fn last_words(&self) -> String {
+    pub(crate) fn log_tail(&self) -> String {
         let said = self.said();
         let start = said.len().saturating_sub(LOG_TAIL);
         said.get(start..).unwrap_or(&said).trim().to_owned()

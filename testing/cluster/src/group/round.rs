@@ -1,15 +1,15 @@
 //! One round: creates accounts, loads the group, injects a fault, waits until the group has recovered, and audits
 //! everything.
 
-use super::client::{PATIENCE, Persistent, Way};
+use super::client::{FailoverConnection, PATIENCE, Persistent};
+use super::debit_account::DebitAccount;
 use super::fault::{Fault, Scene};
 use super::probe;
-use super::purse::DebitAccount;
 use super::report::Row;
 use super::same::Known;
 use super::shared::Sharing;
 use super::{Group, NODES};
-use crate::client::{Account, Chained, Client, Lease, Steady};
+use crate::client::{Account, Chained, Client, Lease, ModelledAccount};
 use crate::route::Signals;
 use anyhow::{Context, Result, anyhow, ensure};
 use scurry_conformance::Value;
@@ -30,7 +30,7 @@ struct Kind {
 
 const KINDS: [Kind; 4] = [
     Kind { clients: 2, accounts: 4, make: |id| Box::new(DebitAccount::new(id)) },
-    Kind { clients: 2, accounts: 6, make: |id| Box::new(Steady::new(id)) },
+    Kind { clients: 2, accounts: 6, make: |id| Box::new(ModelledAccount::new(id)) },
     Kind { clients: 1, accounts: 6, make: |id| Box::new(Lease::new(id)) },
     Kind { clients: 1, accounts: 4, make: |id| Box::new(Chained::new(id)) },
 ];
@@ -54,7 +54,7 @@ pub(crate) fn round(
     let signals = Signals::of_clients_behind(fault.ahead_ms());
     let ways = |random: &mut Random, patient: usize| {
         let nodes = group.nodes.iter().map(|node| node.main()).collect();
-        Way::new(nodes, random.below(NODES), PATIENCE[patient % PATIENCE.len()])
+        FailoverConnection::new(nodes, random.below(NODES), PATIENCE[patient % PATIENCE.len()])
     };
     let mut clients = clients(stem, random, &ways);
     let mut sharing: Vec<Sharing> = (0..SHARING)
@@ -108,12 +108,12 @@ pub(crate) fn round(
 fn clients(
     stem: &str,
     random: &mut Random,
-    way: &dyn Fn(&mut Random, usize) -> Way,
+    connect: &dyn Fn(&mut Random, usize) -> FailoverConnection,
 ) -> Vec<Client> {
     let mut clients = Vec::new();
     for (number, kind) in KINDS.iter().enumerate() {
         for client in 0..kind.clients {
-            let route = Box::new(Persistent::new(way(random, client)));
+            let route = Box::new(Persistent::new(connect(random, client)));
             let id = |at| (kind.make)(format!("{stem}:{number}:{client}:{at}"));
             let accounts = (0..kind.accounts).map(id).collect();
             clients.push(Client::new(route, accounts, Random::new(random.next_u64()), true));

@@ -1,6 +1,6 @@
 //! Clients of shared keys. Their requests and answers go into a history, which porcupine checks for linearizability.
 
-use super::client::{Sent, Way};
+use super::client::{FailoverConnection, Sent};
 use crate::route::{Seen, Signals, TRY_EVERY};
 use anyhow::Result;
 use scurry_crash::Shared;
@@ -13,14 +13,14 @@ const PACE: Duration = Duration::from_millis(8);
 /// A client of shared keys.
 pub(crate) struct Sharing {
     number: usize,
-    way: Way,
+    connection: FailoverConnection,
     random: Random,
     pub(crate) seen: Seen,
 }
 
 impl Sharing {
-    pub(crate) fn new(number: usize, way: Way, random: Random) -> Sharing {
-        Sharing { number, way, random, seen: Seen::default() }
+    pub(crate) fn new(number: usize, connection: FailoverConnection, random: Random) -> Sharing {
+        Sharing { number, connection, random, seen: Seen::default() }
     }
 
     /// Sends requests until the load is over. Requests with an id are repeated until they are answered; others without
@@ -35,7 +35,7 @@ impl Sharing {
             let key = self.random.below(shared.len());
             let mut call = Some(shared.call(key, self.number, &mut self.random));
             while let Some((pending, words)) = call.take() {
-                match self.way.send(&words) {
+                match self.connection.send(&words) {
                     Sent::Clear(reply) => {
                         self.seen.answered();
                         signals.answered();

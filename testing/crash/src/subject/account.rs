@@ -91,7 +91,7 @@ impl Subject for Account {
         Ok(())
     }
 
-    fn looks(&self) -> Vec<Words> {
+    fn state_requests(&self) -> Vec<Words> {
         let id = &self.id;
         let mut looks = vec![words(&format!("SCUR.GET {id}")), words(&format!("SCUR.AUDIT {id}"))];
         let sessions = self.sessions();
@@ -99,7 +99,7 @@ impl Subject for Account {
         looks
     }
 
-    fn found(&mut self, replies: &[Value], _: Asked) -> Result<Doubt> {
+    fn check_state(&mut self, replies: &[Value], _: Asked) -> Result<Doubt> {
         let shown = shown::of_server(replies, &self.sessions())?;
         let states = self.states();
         let texts: Vec<String> =
@@ -120,7 +120,7 @@ impl Subject for Account {
         Ok(doubt)
     }
 
-    fn again(&mut self, random: &mut Random) -> Vec<Words> {
+    fn repeat_requests(&mut self, random: &mut Random) -> Vec<Words> {
         let mut ops = std::mem::take(&mut self.doubtful);
         ops.extend(self.requests.some(4, random));
         ops.into_iter().map(|op| self.send(op)).collect()

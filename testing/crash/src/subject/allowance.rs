@@ -200,12 +200,12 @@ impl Subject for Allowance {
         Ok(())
     }
 
-    fn looks(&self) -> Vec<Words> {
+    fn state_requests(&self) -> Vec<Words> {
         let id = &self.key;
         vec![words(&format!("SCUR.GET {id}")), words(&format!("SCUR.AUDIT {id}"))]
     }
 
-    fn found(&mut self, replies: &[Value], asked: Asked) -> Result<Doubt> {
+    fn check_state(&mut self, replies: &[Value], asked: Asked) -> Result<Doubt> {
         let [get, audit] = replies else { bail!("no replies") };
         let state = self.state(get, audit, asked)?;
         let mut states = vec![self.known];
@@ -227,7 +227,7 @@ impl Subject for Allowance {
         Ok(doubt)
     }
 
-    fn again(&mut self, _: &mut Random) -> Vec<Words> {
+    fn repeat_requests(&mut self, _: &mut Random) -> Vec<Words> {
         Vec::new()
     }
 

@@ -1,7 +1,7 @@
 //! Accounts of one client in one hash slot, which receive chains and single commands, next to their naive model. A
 //! chain executed in part would be a state that the model never had.
 
-use super::slot::{Act, Said, Slot, SlotRequests};
+use super::slot::{Act, ModelReply, Slot, SlotRequests};
 use super::{Asked, Counts, Doubt, Subject};
 use crate::wire::Words;
 use anyhow::{Result, bail};
@@ -17,7 +17,7 @@ pub(crate) struct Chained {
     /// Models after everything sent.
     sent: Slot,
     /// Requests without a reply, and the model's results.
-    open: VecDeque<(Act, Said)>,
+    open: VecDeque<(Act, ModelReply)>,
     requests: SlotRequests,
     /// Requests that the crash left in doubt.
     doubtful: Vec<Act>,
@@ -76,7 +76,7 @@ impl Subject for Chained {
         let Some((act, said)) = self.open.pop_front() else { bail!("nothing was asked") };
         said.compare(&act, reply)?;
         self.counts.replays += u64::from(said.is_replay());
-        if let (Act::Chain(chain), Said::Chain(ModelChainResult::Commit(_))) = (&act, &said) {
+        if let (Act::Chain(chain), ModelReply::Chain(ModelChainResult::Commit(_))) = (&act, &said) {
             self.counts.chains += u64::from(chain.len() > 1);
         }
         self.known.execute(&act);
@@ -84,11 +84,11 @@ impl Subject for Chained {
         Ok(())
     }
 
-    fn looks(&self) -> Vec<Words> {
-        self.known.looks(&self.sessions())
+    fn state_requests(&self) -> Vec<Words> {
+        self.known.state_requests(&self.sessions())
     }
 
-    fn found(&mut self, replies: &[Value], _: Asked) -> Result<Doubt> {
+    fn check_state(&mut self, replies: &[Value], _: Asked) -> Result<Doubt> {
         let shown = self.known.shown_by(replies, &self.sessions())?;
         let states = self.states();
         let Some(applied) = states.iter().position(|state| state.shown() == shown) else {
@@ -107,7 +107,7 @@ impl Subject for Chained {
         Ok(doubt)
     }
 
-    fn again(&mut self, random: &mut Random) -> Vec<Words> {
+    fn repeat_requests(&mut self, random: &mut Random) -> Vec<Words> {
         let mut acts = std::mem::take(&mut self.doubtful);
         acts.extend(self.requests.some(5, random));
         acts.into_iter().map(|act| self.send(act)).collect()

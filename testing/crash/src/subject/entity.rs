@@ -165,11 +165,11 @@ impl Subject for Entity {
         Ok(())
     }
 
-    fn looks(&self) -> Vec<Words> {
+    fn state_requests(&self) -> Vec<Words> {
         vec![words(&format!("ENTITY.GET {} WITHVERSION", self.key))]
     }
 
-    fn found(&mut self, replies: &[Value], _: Asked) -> Result<Doubt> {
+    fn check_state(&mut self, replies: &[Value], _: Asked) -> Result<Doubt> {
         let [shown] = replies else { bail!("no replies") };
         let states = self.states();
         let fits =
@@ -184,7 +184,7 @@ impl Subject for Entity {
         Ok(doubt)
     }
 
-    fn again(&mut self, _: &mut Random) -> Vec<Words> {
+    fn repeat_requests(&mut self, _: &mut Random) -> Vec<Words> {
         let mut acts = std::mem::take(&mut self.doubtful);
         acts.extend(self.recent.clone());
         // Without a version of the client's, a repetition would be another write.

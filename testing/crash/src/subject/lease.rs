@@ -95,12 +95,12 @@ impl Subject for Lease {
         Ok(())
     }
 
-    fn looks(&self) -> Vec<Words> {
+    fn state_requests(&self) -> Vec<Words> {
         let id = &self.key;
         vec![words(&format!("SCUR.GET {id}")), words(&format!("SCUR.AUDIT {id}"))]
     }
 
-    fn found(&mut self, replies: &[Value], asked: Asked) -> Result<Doubt> {
+    fn check_state(&mut self, replies: &[Value], asked: Asked) -> Result<Doubt> {
         let [get, audit] = replies else { bail!("no replies") };
         let open = self.sessions.iter().filter(|session| session.replied_ms.is_none()).count();
         let requests = open + usize::from(!self.is_new && !self.created);
@@ -136,7 +136,7 @@ impl Subject for Lease {
         Ok(Doubt { requests, applied })
     }
 
-    fn again(&mut self, _: &mut Random) -> Vec<Words> {
+    fn repeat_requests(&mut self, _: &mut Random) -> Vec<Words> {
         Vec::new()
     }
 }

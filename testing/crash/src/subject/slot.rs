@@ -29,7 +29,7 @@ pub enum Act {
 
 /// The model's result for a request.
 #[derive(Clone, Debug)]
-pub enum Said {
+pub enum ModelReply {
     /// Result of a command.
     Alone(ModelResult),
     /// Result of a chain.
@@ -52,22 +52,26 @@ impl Act {
     }
 }
 
-impl Said {
+impl ModelReply {
     /// Checks that the reply is the model's result.
     pub fn compare(&self, act: &Act, reply: &Value) -> Result<()> {
         match (act, self) {
-            (Act::Alone(_, op), Said::Alone(expected)) => compare(op, expected, reply),
-            (Act::Chain(chain), Said::Chain(expected)) => compare_chain(chain, expected, reply),
+            (Act::Alone(_, op), ModelReply::Alone(expected)) => compare(op, expected, reply),
+            (Act::Chain(chain), ModelReply::Chain(expected)) => {
+                compare_chain(chain, expected, reply)
+            }
             _ => bail!("the model says {self:?} to {act:?}"),
         }
     }
 
     /// Returns the result of repeating the request.
-    pub fn again(&self) -> Said {
+    pub fn as_replay(&self) -> ModelReply {
         match self.clone() {
-            Said::Alone(ModelResult::Commit(answer)) => Said::Alone(ModelResult::Replay(answer)),
-            Said::Chain(ModelChainResult::Commit(answers)) => {
-                Said::Chain(ModelChainResult::Replay(answers))
+            ModelReply::Alone(ModelResult::Commit(answer)) => {
+                ModelReply::Alone(ModelResult::Replay(answer))
+            }
+            ModelReply::Chain(ModelChainResult::Commit(answers)) => {
+                ModelReply::Chain(ModelChainResult::Replay(answers))
             }
             other => other,
         }
@@ -77,7 +81,8 @@ impl Said {
     pub fn is_replay(&self) -> bool {
         matches!(
             self,
-            Said::Alone(ModelResult::Replay(_)) | Said::Chain(ModelChainResult::Replay(_))
+            ModelReply::Alone(ModelResult::Replay(_))
+                | ModelReply::Chain(ModelChainResult::Replay(_))
         )
     }
 }
@@ -97,11 +102,11 @@ impl Slot {
     }
 
     /// Executes a request in the models.
-    pub fn execute(&mut self, act: &Act) -> Said {
+    pub fn execute(&mut self, act: &Act) -> ModelReply {
         match act {
             Act::Alone(id, op) => {
                 let model = self.models.get_mut(id).expect("the request is about one of them");
-                Said::Alone(op.with(|command| model.execute(NOW, command)))
+                ModelReply::Alone(op.with(|command| model.execute(NOW, command)))
             }
             Act::Chain(chain) => {
                 let result = with_links(chain, |links| {
@@ -110,7 +115,7 @@ impl Slot {
                         pairs.map(|((id, _), link)| (id.as_str(), link.command)).collect();
                     execute_chain(&mut self.models, &limits(), NOW, &pairs)
                 });
-                Said::Chain(result.expect("the commands are borrowed"))
+                ModelReply::Chain(result.expect("the commands are borrowed"))
             }
         }
     }
@@ -128,7 +133,7 @@ impl Slot {
     }
 
     /// Returns requests that show all accounts, with these sessions.
-    pub fn looks(&self, sessions: &[String]) -> Vec<Words> {
+    pub fn state_requests(&self, sessions: &[String]) -> Vec<Words> {
         let look = |id: &str| {
             let mut looks = vec![format!("SCUR.GET {id}"), format!("SCUR.AUDIT {id}")];
             looks.extend(sessions.iter().map(|one| format!("SCUR.SESSION {id} {one}")));
@@ -137,10 +142,10 @@ impl Slot {
         self.ids().flat_map(look).map(|line| words(&line)).collect()
     }
 
-    /// Formats the replies to [`Slot::looks`] as text.
+    /// Formats the replies to [`Slot::state_requests`] as text.
     pub fn shown_by(&self, replies: &[Value], sessions: &[String]) -> Result<String> {
         let mut texts = Vec::new();
-        ensure!(replies.len() == self.looks(sessions).len(), "{} replies", replies.len());
+        ensure!(replies.len() == self.state_requests(sessions).len(), "{} replies", replies.len());
         for (id, own) in self.ids().zip(replies.chunks(2 + sessions.len())) {
             texts.push(format!("{id}: {}", shown::of_server(own, sessions)?));
         }

@@ -176,12 +176,12 @@ impl Subject for PlainValue {
         Ok(())
     }
 
-    fn looks(&self) -> Vec<Words> {
+    fn state_requests(&self) -> Vec<Words> {
         let key = &self.key;
         vec![words(&format!("GET {key}")), words(&format!("PEXPIRETIME {key}"))]
     }
 
-    fn found(&mut self, replies: &[Value], _: Asked) -> Result<Doubt> {
+    fn check_state(&mut self, replies: &[Value], _: Asked) -> Result<Doubt> {
         let [get, expires] = replies else { bail!("no replies") };
         let (states, at) = (self.states(), int(expires)?);
         let Some(applied) = states.iter().position(|state| state.shows(get, at)) else {
@@ -198,7 +198,7 @@ impl Subject for PlainValue {
         Ok(doubt)
     }
 
-    fn again(&mut self, _: &mut Random) -> Vec<Words> {
+    fn repeat_requests(&mut self, _: &mut Random) -> Vec<Words> {
         // Plain commands have no id, so the server could not recognize a repetition.
         Vec::new()
     }

@@ -50,7 +50,7 @@ pub(super) fn wipe_founder(scene: &mut Scene<'_>) -> Result<()> {
     }
     cut::join(scene, founder, &others)?;
     scene.group.nodes[founder].wait()?;
-    let words = scene.group.nodes[founder].last_words();
+    let words = scene.group.nodes[founder].log_tail();
     ensure!(words.contains(&format!("--replaces {lost}")), "it is not told what to do: {words}");
     scene.group.nodes[founder].may_end = false;
     scene.group.start_anew(founder, &lost)
@@ -74,12 +74,12 @@ pub(super) fn old_image(scene: &mut Scene<'_>) -> Result<()> {
     for _ in 0..IMAGE_LOOKS_MAX {
         scene.pass_ms(50, 150)?;
         if scene.group.nodes[one].ended()?.is_some() {
-            let words = scene.group.nodes[one].last_words();
+            let words = scene.group.nodes[one].log_tail();
             ensure!(words.contains("this node stops for good"), "{words}");
             scene.remark("a node whose disk was put back ended for good");
             scene.group.start_again(one)?;
             let status = scene.group.nodes[one].wait()?;
-            let words = scene.group.nodes[one].last_words();
+            let words = scene.group.nodes[one].log_tail();
             ensure!(!status.success() && words.contains("RETIRED"), "{status}: {words}");
             scene.group.nodes[one].may_end = false;
             return anew(scene, one);
@@ -142,7 +142,7 @@ pub(super) fn damage(scene: &mut Scene<'_>) -> Result<()> {
     let where_ = if at * 10 < end * 9 { "within" } else { "near the end of" };
     match scene.group.nodes[one].ended()? {
         Some(status) => {
-            let words = scene.group.nodes[one].last_words();
+            let words = scene.group.nodes[one].log_tail();
             ensure!(!status.success() && !words.contains("panicked"), "{status}: {words}");
             scene.remark(&format!("a node with damage {where_} its log did not start"));
             anew(scene, one)

@@ -1,7 +1,7 @@
 //! Sections 2, 3 and 12: buckets that are refilled, and spent ones that make room.
 
 use scurry_ledger::{BucketAttributes, Code, Cycle, Limits, Period, Status, Time, tick, view};
-use scurry_model::{Came, Desk, Op, Request, name};
+use scurry_model::{Came, Op, Request, ScriptedPair, name};
 
 const HOUR: i64 = 3_600_000;
 
@@ -11,86 +11,86 @@ fn hourly(refill: i64) -> BucketAttributes {
 }
 
 /// Creates one bucket of 10 that is refilled to 10 each hour; the first period began at 0.
-fn desk() -> Desk {
-    let mut desk = Desk::new(&[("a", "u", 10)]);
-    desk.done(&Op::bucket("set", "a", hourly(10)));
-    desk
+fn script() -> ScriptedPair {
+    let mut script = ScriptedPair::new(&[("a", "u", 10)]);
+    script.done(&Op::bucket("set", "a", hourly(10)));
+    script
 }
 
 #[test]
 fn what_is_left_expires_when_a_period_begins() {
-    let mut desk = desk();
-    desk.done(&Op::debit("d", "u", 4));
-    desk.now = HOUR;
-    assert_eq!(desk.amount(&Op::debit("e", "u", 7)), (Code::Ok, 7));
-    let bucket = desk.bucket("a");
+    let mut script = script();
+    script.done(&Op::debit("d", "u", 4));
+    script.now = HOUR;
+    assert_eq!(script.amount(&Op::debit("e", "u", 7)), (Code::Ok, 7));
+    let bucket = script.bucket("a");
     assert_eq!((bucket.available, bucket.credited, bucket.expired), (3, 20, 6));
 }
 
 #[test]
 fn a_refill_alone_arms_no_timer_and_a_read_shows_it() {
-    let mut desk = desk();
-    desk.now = HOUR + 1_000;
-    assert!(desk.tick(), "the transaction is forgotten");
-    desk.now = 7 * HOUR;
-    assert!(!desk.tick());
-    let account = desk.pair.account.as_ref().expect("an account");
-    let seen = view(account, Time(desk.now), &desk.pair.limits);
+    let mut script = script();
+    script.now = HOUR + 1_000;
+    assert!(script.tick(), "the transaction is forgotten");
+    script.now = 7 * HOUR;
+    assert!(!script.tick());
+    let account = script.pair.account.as_ref().expect("an account");
+    let seen = view(account, Time(script.now), &script.pair.limits);
     assert_eq!((account.buckets[0].credited, seen.buckets[0].credited), (20, 80));
-    assert_eq!(tick(account, Time(desk.now), &desk.pair.limits), None);
+    assert_eq!(tick(account, Time(script.now), &script.pair.limits), None);
 }
 
 #[test]
 fn a_debt_and_what_is_held_go_on_in_the_new_period() {
-    let mut desk = Desk::new(&[("a", "u", 10)]);
-    desk.done(&Op::bucket("set", "a", BucketAttributes { floor: Some(-20), ..hourly(8) }));
+    let mut script = ScriptedPair::new(&[("a", "u", 10)]);
+    script.done(&Op::bucket("set", "a", BucketAttributes { floor: Some(-20), ..hourly(8) }));
     let reserve = Request { tcc_ms: Some(3 * HOUR), ..Request::new("s", 0).ask(1, "u", 4) };
-    desk.done(&reserve.reserve());
-    desk.done(&Op::debit("d", "u", 26));
-    assert_eq!(desk.funds("a"), (-20, 4));
+    script.done(&reserve.reserve());
+    script.done(&Op::debit("d", "u", 26));
+    assert_eq!(script.funds("a"), (-20, 4));
     for (hour, available) in [(1, -12), (2, -4)] {
-        desk.now = hour * HOUR;
-        desk.done(&Op::status(Status::Active));
-        assert_eq!(desk.funds("a"), (available, 4));
+        script.now = hour * HOUR;
+        script.done(&Op::status(Status::Active));
+        assert_eq!(script.funds("a"), (available, 4));
     }
     // The session gives back 4 at 3 h and 1 s, after the refill at 3 h.
-    desk.now = 4 * HOUR - 1;
-    desk.done(&Op::status(Status::Active));
-    assert_eq!(desk.funds("a"), (8, 0));
-    desk.now = 4 * HOUR;
-    desk.done(&Op::status(Status::Active));
-    assert_eq!((desk.funds("a"), desk.bucket("a").expired), ((8, 0), 8));
+    script.now = 4 * HOUR - 1;
+    script.done(&Op::status(Status::Active));
+    assert_eq!(script.funds("a"), (8, 0));
+    script.now = 4 * HOUR;
+    script.done(&Op::status(Status::Active));
+    assert_eq!((script.funds("a"), script.bucket("a").expired), ((8, 0), 8));
 }
 
 #[test]
 fn a_debt_is_paid_by_as_many_periods_as_it_takes() {
-    let mut desk = Desk::new(&[("a", "u", 10)]);
-    desk.done(&Op::bucket("set", "a", BucketAttributes { floor: Some(-20), ..hourly(8) }));
-    desk.done(&Op::debit("d", "u", 30));
-    desk.now = 4 * HOUR;
-    desk.done(&Op::status(Status::Active));
-    let bucket = desk.bucket("a");
+    let mut script = ScriptedPair::new(&[("a", "u", 10)]);
+    script.done(&Op::bucket("set", "a", BucketAttributes { floor: Some(-20), ..hourly(8) }));
+    script.done(&Op::debit("d", "u", 30));
+    script.now = 4 * HOUR;
+    script.done(&Op::status(Status::Active));
+    let bucket = script.bucket("a");
     assert_eq!((bucket.available, bucket.credited, bucket.expired), (8, 42, 4));
 }
 
 #[test]
 fn what_comes_back_between_two_periods_belongs_to_the_first() {
-    let mut desk = desk();
+    let mut script = script();
     let reserve = Request { tcc_ms: Some(HOUR), ..Request::new("s", 0).ask(1, "u", 10) };
-    desk.done(&reserve.reserve());
-    desk.now = 5 * HOUR;
-    desk.done(&Op::status(Status::Active));
-    let bucket = desk.bucket("a");
+    script.done(&reserve.reserve());
+    script.now = 5 * HOUR;
+    script.done(&Op::status(Status::Active));
+    let bucket = script.bucket("a");
     assert_eq!((bucket.available, bucket.credited, bucket.expired), (10, 60, 50));
 }
 
 #[test]
 fn any_number_of_periods_is_a_few_facts() {
-    let mut desk = desk();
-    desk.done(&Op::debit("d", "u", 3));
+    let mut script = script();
+    script.done(&Op::debit("d", "u", 3));
     // A little before the end of the clock, without the model, which would walk through the hours.
-    let (limits, end) = (desk.pair.limits.clone(), Time(Time::LAST.0 - HOUR));
-    let account = desk.pair.account.take().expect("an account");
+    let (limits, end) = (script.pair.limits.clone(), Time(Time::LAST.0 - HOUR));
+    let account = script.pair.account.take().expect("an account");
     let change = tick(&account, end, &limits).expect("the transactions are forgotten");
     assert_eq!(change.ops.len(), 4, "{change:?}");
     let seen = view(&account, end, &limits);
@@ -102,65 +102,66 @@ fn any_number_of_periods_is_a_few_facts() {
 
 #[test]
 fn the_totals_have_room_for_every_refill_to_come() {
-    let mut desk = Desk::new(&[("a", "u", 10)]);
+    let mut script = ScriptedPair::new(&[("a", "u", 10)]);
     let hour = Cycle { period: Period::Hour, offset_minutes: 0 };
-    let most = (i64::MAX - 10) / hour.begun(Time(desk.now), Time::LAST);
-    assert_eq!(desk.refused(&Op::bucket("b", "a", hourly(most + 1))), Code::Overflow);
-    desk.done(&Op::bucket("b", "a", hourly(most)));
-    let left = i64::MAX - 10 - most * hour.begun(Time(desk.now), Time::LAST);
-    assert_eq!(desk.refused(&Op::topup("t", "a", left + 1)), Code::Overflow);
-    desk.done(&Op::topup("t", "a", left));
-    desk.now = 3 * HOUR;
-    assert_eq!(desk.refused(&Op::topup("u", "a", 1)), Code::Overflow);
-    desk.done(&Op::debit("d", "u", 5));
-    assert_eq!(desk.refused(&Op::refund("r", "d", Some(1))), Code::Overflow);
+    let most = (i64::MAX - 10) / hour.begun(Time(script.now), Time::LAST);
+    assert_eq!(script.refused(&Op::bucket("b", "a", hourly(most + 1))), Code::Overflow);
+    script.done(&Op::bucket("b", "a", hourly(most)));
+    let left = i64::MAX - 10 - most * hour.begun(Time(script.now), Time::LAST);
+    assert_eq!(script.refused(&Op::topup("t", "a", left + 1)), Code::Overflow);
+    script.done(&Op::topup("t", "a", left));
+    script.now = 3 * HOUR;
+    assert_eq!(script.refused(&Op::topup("u", "a", 1)), Code::Overflow);
+    script.done(&Op::debit("d", "u", 5));
+    assert_eq!(script.refused(&Op::refund("r", "d", Some(1))), Code::Overflow);
 }
 
 #[test]
 fn an_allowance_of_a_limited_validity_may_be_greater() {
-    let mut desk = Desk::new(&[("a", "u", 10)]);
+    let mut script = ScriptedPair::new(&[("a", "u", 10)]);
     let until = |hours: i64| BucketAttributes {
         valid_to: Some(Some(Time(hours * HOUR))),
         ..hourly(i64::MAX / 4)
     };
-    assert_eq!(desk.refused(&Op::bucket("b", "a", until(6))), Code::Overflow);
-    desk.done(&Op::bucket("b", "a", until(4)));
-    desk.now = 4 * HOUR;
-    assert!(desk.tick());
-    let bucket = desk.bucket("a");
+    assert_eq!(script.refused(&Op::bucket("b", "a", until(6))), Code::Overflow);
+    script.done(&Op::bucket("b", "a", until(4)));
+    script.now = 4 * HOUR;
+    assert!(script.tick());
+    let bucket = script.bucket("a");
     assert_eq!((bucket.available, bucket.credited), (0, 10 + 3 * (i64::MAX / 4)));
 }
 
 #[test]
 fn a_period_before_a_change_of_the_validity_brings_nothing() {
-    let mut desk = Desk::new(&[("a", "u", 10)]);
+    let mut script = ScriptedPair::new(&[("a", "u", 10)]);
     let to = |hours: i64| Some(Some(Time(hours * HOUR)));
-    desk.done(&Op::bucket("b", "a", BucketAttributes { valid_to: to(1), ..hourly(10) }));
-    desk.now = 4 * HOUR;
+    script.done(&Op::bucket("b", "a", BucketAttributes { valid_to: to(1), ..hourly(10) }));
+    script.now = 4 * HOUR;
     let longer = BucketAttributes { valid_to: to(9), ..Default::default() };
-    desk.done(&Op::bucket("c", "a", longer));
-    assert_eq!((desk.funds("a"), desk.bucket("a").credited), ((0, 0), 10));
-    desk.now = 5 * HOUR;
-    desk.done(&Op::status(Status::Active));
-    assert_eq!((desk.funds("a"), desk.bucket("a").credited), ((10, 0), 20));
+    script.done(&Op::bucket("c", "a", longer));
+    assert_eq!((script.funds("a"), script.bucket("a").credited), ((0, 0), 10));
+    script.now = 5 * HOUR;
+    script.done(&Op::status(Status::Active));
+    assert_eq!((script.funds("a"), script.bucket("a").credited), ((10, 0), 20));
 }
 
 #[test]
 fn a_closed_account_is_not_refilled() {
-    let mut desk = desk();
-    desk.done(&Op::status(Status::Closed));
-    desk.now = HOUR;
-    assert_eq!(desk.refused(&Op::bucket("b", "a", hourly(5))), Code::NotApplicable);
-    desk.done(&Op::adjust("v", "a", -10));
-    desk.now = 2 * HOUR;
-    desk.done(&Op::Delete { force: true });
+    let mut script = script();
+    script.done(&Op::status(Status::Closed));
+    script.now = HOUR;
+    assert_eq!(script.refused(&Op::bucket("b", "a", hourly(5))), Code::NotApplicable);
+    script.done(&Op::adjust("v", "a", -10));
+    script.now = 2 * HOUR;
+    script.done(&Op::Delete { force: true });
 }
 
 #[test]
 fn daily_credits_never_meet_the_bound_on_buckets() {
     let day = 24 * HOUR;
-    let mut desk = Desk::with(Limits { buckets_max: 4, ..Limits::default() }, &[("own", "u", 1)]);
-    desk.now = 0;
+    let mut script =
+        ScriptedPair::with(Limits { buckets_max: 4, ..Limits::default() }, &[("own", "u", 1)]);
+    script.now = 0;
     for number in 0..40 {
         let (txn, bucket) = (format!("t{number}"), name(&format!("day-{number}")));
         let with = BucketAttributes {
@@ -168,12 +169,12 @@ fn daily_credits_never_meet_the_bound_on_buckets() {
             ..Default::default()
         };
         let unit = Some(name("u"));
-        desk.done(&Op::TopUp { txn, bucket, amount: 10, unit, with });
-        desk.now += day / 2;
-        desk.done(&Op::debit(&format!("d{number}"), "u", 3));
-        desk.now += day / 2;
+        script.done(&Op::TopUp { txn, bucket, amount: 10, unit, with });
+        script.now += day / 2;
+        script.done(&Op::debit(&format!("d{number}"), "u", 3));
+        script.now += day / 2;
     }
-    let buckets = &desk.pair.account.as_ref().expect("an account").buckets;
+    let buckets = &script.pair.account.as_ref().expect("an account").buckets;
     assert_eq!(buckets.len(), 4);
     assert_eq!(buckets[0].id, name("own"));
 }
@@ -181,19 +182,19 @@ fn daily_credits_never_meet_the_bound_on_buckets() {
 #[test]
 fn a_bucket_stays_while_a_debit_from_it_is_remembered() {
     let limits = Limits { buckets_max: 1, transaction_ms: 500, ..Limits::default() };
-    let mut desk = Desk::with(limits, &[("a", "u", 10)]);
+    let mut script = ScriptedPair::with(limits, &[("a", "u", 10)]);
     let to = BucketAttributes { valid_to: Some(Some(Time(1_100))), ..Default::default() };
-    desk.done(&Op::bucket("b", "a", to));
-    desk.now = 1_099;
-    desk.done(&Op::debit("d", "u", 6));
+    script.done(&Op::bucket("b", "a", to));
+    script.now = 1_099;
+    script.done(&Op::debit("d", "u", 6));
     let unit = Some(name("u"));
     let with = BucketAttributes::default();
     let other = Op::TopUp { txn: "t".to_string(), bucket: name("c"), amount: 1, unit, with };
-    desk.now = 1_598;
-    assert_eq!(desk.refused(&other), Code::Busy);
-    desk.done(&Op::refund("r", "d", None));
-    desk.now = 1_599;
-    assert_eq!(desk.refused(&other), Code::Busy);
-    desk.now = 1_600;
-    assert!(matches!(desk.run(&other), Came::Commit(_)));
+    script.now = 1_598;
+    assert_eq!(script.refused(&other), Code::Busy);
+    script.done(&Op::refund("r", "d", None));
+    script.now = 1_599;
+    assert_eq!(script.refused(&other), Code::Busy);
+    script.now = 1_600;
+    assert!(matches!(script.run(&other), Came::Commit(_)));
 }

@@ -1,7 +1,7 @@
 //! Section 3: due expiries are processed first.
 
 use scurry_ledger::{BucketAttributes, Code, Limits, Period, Time, tick_in_place};
-use scurry_model::{Came, Desk, Op, Request, name};
+use scurry_model::{Came, Op, Request, ScriptedPair, name};
 
 fn s(number: u32) -> Request {
     Request::new("s", number)
@@ -14,14 +14,14 @@ fn to(end: i64) -> BucketAttributes {
 
 #[test]
 fn tcc_releases_the_hold() {
-    let mut desk = Desk::new(&[("a", "u", 10)]);
-    desk.done(&Request { tcc_ms: Some(100), ..s(0).ask(1, "u", 5) }.reserve());
-    desk.now = 1_099;
-    assert!(!desk.tick());
-    desk.now = 1_100;
-    assert!(desk.tick());
-    assert_eq!(desk.funds("a"), (10, 0));
-    assert!(desk.session("s").is_none());
+    let mut script = ScriptedPair::new(&[("a", "u", 10)]);
+    script.done(&Request { tcc_ms: Some(100), ..s(0).ask(1, "u", 5) }.reserve());
+    script.now = 1_099;
+    assert!(!script.tick());
+    script.now = 1_100;
+    assert!(script.tick());
+    assert_eq!(script.funds("a"), (10, 0));
+    assert!(script.session("s").is_none());
 }
 
 #[test]
@@ -31,84 +31,84 @@ fn a_tick_without_an_account_does_nothing() {
 
 #[test]
 fn a_session_past_its_deadline_is_expired_without_a_timer() {
-    let mut desk = Desk::new(&[("a", "u", 10)]);
+    let mut script = ScriptedPair::new(&[("a", "u", 10)]);
     let reserve = Request { tcc_ms: Some(100), ..s(0).ask(1, "u", 10) }.reserve();
-    desk.done(&reserve);
-    desk.now = 1_100;
-    assert_eq!(desk.refused(&s(1).used(1, "u", 3).update()), Code::UnknownSession);
-    assert_eq!(desk.amount(&Op::debit("d", "u", 10)), (Code::Ok, 10));
-    assert_eq!(desk.refused(&reserve), Code::SessionExists);
+    script.done(&reserve);
+    script.now = 1_100;
+    assert_eq!(script.refused(&s(1).used(1, "u", 3).update()), Code::UnknownSession);
+    assert_eq!(script.amount(&Op::debit("d", "u", 10)), (Code::Ok, 10));
+    assert_eq!(script.refused(&reserve), Code::SessionExists);
 }
 
 #[test]
 fn an_expired_session_is_forgotten_after_its_deadline() {
-    let mut desk = Desk::new(&[("a", "u", 10)]);
+    let mut script = ScriptedPair::new(&[("a", "u", 10)]);
     let reserve = Request { tcc_ms: Some(100), ..s(0).ask(1, "u", 10) }.reserve();
-    desk.done(&reserve);
-    desk.now = 1_100 + 239_999;
-    assert_eq!(desk.refused(&reserve), Code::SessionExists);
-    desk.now += 1;
-    desk.done(&reserve);
+    script.done(&reserve);
+    script.now = 1_100 + 239_999;
+    assert_eq!(script.refused(&reserve), Code::SessionExists);
+    script.now += 1;
+    script.done(&reserve);
 }
 
 #[test]
 fn a_bucket_expires_at_its_end() {
-    let mut desk = Desk::new(&[("a", "u", 10)]);
-    desk.done(&Op::bucket("b", "a", to(1_100)));
-    desk.now = 1_099;
-    assert!(!desk.tick());
-    desk.now = 1_100;
-    assert!(desk.tick());
-    assert_eq!((desk.funds("a"), desk.bucket("a").expired), ((0, 0), 10));
-    assert_eq!(desk.refused(&Op::topup("t", "a", 1)), Code::BucketExpired);
+    let mut script = ScriptedPair::new(&[("a", "u", 10)]);
+    script.done(&Op::bucket("b", "a", to(1_100)));
+    script.now = 1_099;
+    assert!(!script.tick());
+    script.now = 1_100;
+    assert!(script.tick());
+    assert_eq!((script.funds("a"), script.bucket("a").expired), ((0, 0), 10));
+    assert_eq!(script.refused(&Op::topup("t", "a", 1)), Code::BucketExpired);
 }
 
 #[test]
 fn a_bucket_gives_nothing_before_its_start() {
-    let mut desk = Desk::new(&[("a", "u", 10)]);
+    let mut script = ScriptedPair::new(&[("a", "u", 10)]);
     let with = BucketAttributes { valid_from: Some(Time(1_100)), ..BucketAttributes::default() };
-    desk.done(&Op::bucket("b", "a", with));
-    desk.now = 1_099;
-    assert_eq!(desk.amount(&Op::debit("d", "u", 1)), (Code::CreditLimitReached, 0));
-    desk.now = 1_100;
-    assert_eq!(desk.amount(&Op::debit("e", "u", 1)), (Code::Ok, 1));
+    script.done(&Op::bucket("b", "a", with));
+    script.now = 1_099;
+    assert_eq!(script.amount(&Op::debit("d", "u", 1)), (Code::CreditLimitReached, 0));
+    script.now = 1_100;
+    assert_eq!(script.amount(&Op::debit("e", "u", 1)), (Code::Ok, 1));
 }
 
 #[test]
 fn what_is_left_on_an_expired_bucket_expires() {
-    let mut desk = Desk::new(&[("a", "u", 10)]);
-    desk.done(&s(0).ask(1, "u", 10).reserve());
-    desk.done(&Op::bucket("b", "a", to(1_100)));
-    desk.now = 1_100;
-    desk.done(&s(1).used(1, "u", 4).update());
-    let bucket = desk.bucket("a");
-    assert_eq!((desk.funds("a"), bucket.consumed, bucket.expired), ((0, 0), 4, 6));
+    let mut script = ScriptedPair::new(&[("a", "u", 10)]);
+    script.done(&s(0).ask(1, "u", 10).reserve());
+    script.done(&Op::bucket("b", "a", to(1_100)));
+    script.now = 1_100;
+    script.done(&s(1).used(1, "u", 4).update());
+    let bucket = script.bucket("a");
+    assert_eq!((script.funds("a"), bucket.consumed, bucket.expired), ((0, 0), 4, 6));
 }
 
 #[test]
 fn a_hold_of_an_expired_session_on_an_expired_bucket_expires() {
-    let mut desk = Desk::new(&[("a", "u", 10)]);
-    desk.done(&Request { tcc_ms: Some(50), ..s(0).ask(1, "u", 10) }.reserve());
-    desk.done(&Op::bucket("b", "a", to(1_100)));
-    desk.now = 1_200;
-    assert!(desk.tick());
-    assert_eq!((desk.funds("a"), desk.bucket("a").expired), ((0, 0), 10));
+    let mut script = ScriptedPair::new(&[("a", "u", 10)]);
+    script.done(&Request { tcc_ms: Some(50), ..s(0).ask(1, "u", 10) }.reserve());
+    script.done(&Op::bucket("b", "a", to(1_100)));
+    script.now = 1_200;
+    assert!(script.tick());
+    assert_eq!((script.funds("a"), script.bucket("a").expired), ((0, 0), 10));
 }
 
 /// Creates 20 on credit, held until 1,050, and a debit of 16 from a bucket that ends at 1,100.
-fn in_debt() -> Desk {
-    let mut desk = Desk::new(&[]);
+fn in_debt() -> ScriptedPair {
+    let mut script = ScriptedPair::new(&[]);
     let with = BucketAttributes { floor: Some(-50), ..to(1_100) };
     let (txn, bucket, unit) = ("t".to_string(), name("b"), Some(name("w")));
-    desk.done(&Op::TopUp { txn, bucket, amount: 20, unit, with });
-    desk.done(&Request { tcc_ms: Some(50), ..s(0).ask(1, "w", 20) }.reserve());
-    assert_eq!(desk.amount(&Op::debit("d", "w", 16)), (Code::Ok, 16));
-    desk
+    script.done(&Op::TopUp { txn, bucket, amount: 20, unit, with });
+    script.done(&Request { tcc_ms: Some(50), ..s(0).ask(1, "w", 20) }.reserve());
+    assert_eq!(script.amount(&Op::debit("d", "w", 16)), (Code::Ok, 16));
+    script
 }
 
 #[test]
 fn a_session_gives_back_as_of_its_deadline() {
-    let after = |desk: &Desk| (desk.funds("b"), desk.bucket("b").expired);
+    let after = |script: &ScriptedPair| (script.funds("b"), script.bucket("b").expired);
     let mut in_time = in_debt();
     for due in [1_050, 1_100] {
         in_time.now = due;
@@ -120,38 +120,38 @@ fn a_session_gives_back_as_of_its_deadline() {
     let mut by_command = in_debt();
     by_command.now = 1_150;
     by_command.done(&Op::counter("c", "n", 1, None));
-    for desk in [in_time, late, by_command] {
-        assert_eq!(after(&desk), ((0, 0), 4));
+    for script in [in_time, late, by_command] {
+        assert_eq!(after(&script), ((0, 0), 4));
     }
 }
 
 #[test]
 fn a_deadline_at_the_end_of_a_bucket_comes_too_late_for_its_debt() {
-    let mut desk = in_debt();
-    desk.done(&Op::bucket("e", "b", to(1_050)));
-    desk.now = 1_150;
-    assert!(desk.tick());
-    assert_eq!((desk.funds("b"), desk.bucket("b").expired), ((-16, 0), 20));
+    let mut script = in_debt();
+    script.done(&Op::bucket("e", "b", to(1_050)));
+    script.now = 1_150;
+    assert!(script.tick());
+    assert_eq!((script.funds("b"), script.bucket("b").expired), ((-16, 0), 20));
 }
 
 #[test]
 fn a_counter_falls_back_when_a_period_begins() {
-    let mut desk = Desk::new(&[]);
-    desk.now = 1_709_251_199_999; // the last moment of February 2024
+    let mut script = ScriptedPair::new(&[]);
+    script.now = 1_709_251_199_999; // the last moment of February 2024
     let month = Some(Period::Month);
-    assert_eq!(desk.amount(&Op::counter("c", "n", 5, month)), (Code::Ok, 5));
-    assert_eq!(desk.amount(&Op::counter("d", "n", 2, month)), (Code::Ok, 7));
-    desk.now += 1;
-    assert_eq!(desk.amount(&Op::counter("e", "n", 1, month)), (Code::Ok, 1));
+    assert_eq!(script.amount(&Op::counter("c", "n", 5, month)), (Code::Ok, 5));
+    assert_eq!(script.amount(&Op::counter("d", "n", 2, month)), (Code::Ok, 7));
+    script.now += 1;
+    assert_eq!(script.amount(&Op::counter("e", "n", 1, month)), (Code::Ok, 1));
 }
 
 #[test]
 fn a_clock_that_goes_back_does_not_count() {
-    let mut desk = Desk::new(&[("a", "u", 10)]);
-    desk.now = 5_000;
-    desk.done(&Op::debit("d", "u", 1));
-    desk.now = 2_000;
-    desk.done(&Request { tcc_ms: Some(100), ..s(0).ask(1, "u", 5) }.reserve());
-    assert_eq!(desk.session("s").map(|session| session.deadline.0), Some(5_100));
-    assert!(matches!(desk.run(&Op::debit("d", "u", 1)), Came::Replay(_)));
+    let mut script = ScriptedPair::new(&[("a", "u", 10)]);
+    script.now = 5_000;
+    script.done(&Op::debit("d", "u", 1));
+    script.now = 2_000;
+    script.done(&Request { tcc_ms: Some(100), ..s(0).ask(1, "u", 5) }.reserve());
+    assert_eq!(script.session("s").map(|session| session.deadline.0), Some(5_100));
+    assert!(matches!(script.run(&Op::debit("d", "u", 1)), Came::Replay(_)));
 }

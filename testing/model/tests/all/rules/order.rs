@@ -1,7 +1,7 @@
 //! Burn order, floors, and how grants and debits spread over buckets.
 
 use scurry_ledger::{BucketAttributes, Code, Time};
-use scurry_model::{Desk, Op, Request, name};
+use scurry_model::{Op, Request, ScriptedPair, name};
 
 fn new(txn: &str, bucket: &str, amount: i64, with: BucketAttributes) -> Op {
     let (txn, bucket, unit) = (txn.to_string(), name(bucket), Some(name("u")));
@@ -14,13 +14,13 @@ fn any() -> BucketAttributes {
 
 /// Returns which of two buckets with 10 each pays a debit of 4 and a grant of 1.
 fn burns_first(first: BucketAttributes, between: i64, second: BucketAttributes) -> &'static str {
-    let mut desk = Desk::new(&[]);
-    desk.done(&new("x", "b", 10, first));
-    desk.now += between;
-    desk.done(&new("y", "a", 10, second));
-    desk.done(&Op::debit("d", "u", 4));
-    desk.done(&Request::new("s", 0).ask(1, "u", 1).reserve());
-    match (desk.funds("a"), desk.funds("b")) {
+    let mut script = ScriptedPair::new(&[]);
+    script.done(&new("x", "b", 10, first));
+    script.now += between;
+    script.done(&new("y", "a", 10, second));
+    script.done(&Op::debit("d", "u", 4));
+    script.done(&Request::new("s", 0).ask(1, "u", 1).reserve());
+    match (script.funds("a"), script.funds("b")) {
         ((5, 1), (10, 0)) => "a",
         ((10, 0), (5, 1)) => "b",
         other => panic!("{other:?}"),
@@ -55,33 +55,33 @@ fn ids_break_ties() {
 
 #[test]
 fn a_grant_goes_down_to_the_floor() {
-    let mut desk = Desk::new(&[]);
-    desk.done(&new("x", "a", 10, BucketAttributes { floor: Some(-5), ..any() }));
+    let mut script = ScriptedPair::new(&[]);
+    script.done(&new("x", "a", 10, BucketAttributes { floor: Some(-5), ..any() }));
     let reserve = Request::new("s", 0).ask(1, "u", 20).reserve();
-    assert_eq!(desk.grants(&reserve), (Code::Ok, vec![15]));
-    assert_eq!(desk.funds("a"), (-5, 15));
+    assert_eq!(script.grants(&reserve), (Code::Ok, vec![15]));
+    assert_eq!(script.funds("a"), (-5, 15));
 }
 
 #[test]
 fn a_grant_uses_a_floor_before_the_next_bucket_and_a_debit_after() {
-    let mut desk = Desk::new(&[]);
-    desk.done(&new("x", "a", 10, BucketAttributes { floor: Some(-5), ..any() }));
-    desk.done(&new("y", "b", 10, any()));
-    desk.done(&Request::new("s", 0).ask(1, "u", 12).reserve());
-    assert_eq!((desk.funds("a"), desk.funds("b")), ((-2, 12), (10, 0)));
-    desk.done(&Op::release("s"));
-    desk.done(&Op::debit("d", "u", 12));
-    assert_eq!((desk.funds("a"), desk.funds("b")), ((0, 0), (8, 0)));
-    desk.done(&Op::debit("e", "u", 10));
-    assert_eq!((desk.funds("a"), desk.funds("b")), ((-2, 0), (0, 0)));
+    let mut script = ScriptedPair::new(&[]);
+    script.done(&new("x", "a", 10, BucketAttributes { floor: Some(-5), ..any() }));
+    script.done(&new("y", "b", 10, any()));
+    script.done(&Request::new("s", 0).ask(1, "u", 12).reserve());
+    assert_eq!((script.funds("a"), script.funds("b")), ((-2, 12), (10, 0)));
+    script.done(&Op::release("s"));
+    script.done(&Op::debit("d", "u", 12));
+    assert_eq!((script.funds("a"), script.funds("b")), ((0, 0), (8, 0)));
+    script.done(&Op::debit("e", "u", 10));
+    assert_eq!((script.funds("a"), script.funds("b")), ((-2, 0), (0, 0)));
 }
 
 #[test]
 fn an_expired_bucket_gives_no_grant() {
-    let mut desk = Desk::new(&[]);
+    let mut script = ScriptedPair::new(&[]);
     let with = BucketAttributes { floor: Some(-5), valid_to: Some(Some(Time(2_000))), ..any() };
-    desk.done(&new("x", "a", 10, with));
-    desk.now = 2_000;
+    script.done(&new("x", "a", 10, with));
+    script.now = 2_000;
     let reserve = Request::new("s", 0).ask(1, "u", 1).reserve();
-    assert_eq!(desk.grants(&reserve), (Code::CreditLimitReached, vec![0]));
+    assert_eq!(script.grants(&reserve), (Code::CreditLimitReached, vec![0]));
 }

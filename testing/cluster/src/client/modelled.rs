@@ -16,15 +16,15 @@ const NOW: Time = Time(1_000);
 const AGAIN: usize = 5;
 
 /// The account and its model.
-pub(crate) struct Steady {
+pub(crate) struct ModelledAccount {
     id: String,
     model: Model,
     requests: Requests,
 }
 
-impl Steady {
-    pub(crate) fn new(id: String) -> Steady {
-        Steady { id, model: Model::new(limits()), requests: Requests::with_ids() }
+impl ModelledAccount {
+    pub(crate) fn new(id: String) -> ModelledAccount {
+        ModelledAccount { id, model: Model::new(limits()), requests: Requests::with_ids() }
     }
 
     fn ask(&mut self, op: Op, route: &mut dyn Ask, signals: &Signals) -> Result<()> {
@@ -47,7 +47,7 @@ fn right(op: &Op, expected: &ModelResult, reply: &Value, again: bool) -> Result<
     }
 }
 
-impl Account for Steady {
+impl Account for ModelledAccount {
     fn id(&self) -> &str {
         &self.id
     }

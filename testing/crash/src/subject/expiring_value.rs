@@ -68,11 +68,11 @@ impl Subject for ExpiringValue {
         Ok(())
     }
 
-    fn looks(&self) -> Vec<Words> {
+    fn state_requests(&self) -> Vec<Words> {
         vec![words(&format!("GET {}", self.key))]
     }
 
-    fn found(&mut self, replies: &[Value], asked: Asked) -> Result<Doubt> {
+    fn check_state(&mut self, replies: &[Value], asked: Asked) -> Result<Doubt> {
         let [get] = replies else { bail!("no replies") };
         let open = self.puts.iter().filter(|put| put.replied_ms.is_none()).count();
         let is_known = self.puts.iter().any(|put| put.replied_ms.is_some());
@@ -90,7 +90,7 @@ impl Subject for ExpiringValue {
         Ok(Doubt { requests: open, applied: 0 })
     }
 
-    fn again(&mut self, _: &mut Random) -> Vec<Words> {
+    fn repeat_requests(&mut self, _: &mut Random) -> Vec<Words> {
         Vec::new()
     }
 }

@@ -11,7 +11,7 @@ const MIGRATE_PATIENCE_MS: u32 = 5_000;
 
 impl Cluster {
     /// Moves a slot. `between` is called while some of its keys are on the source and others on the target.
-    pub fn carry(
+    pub fn move_slot(
         &self,
         slot: u16,
         from: usize,

@@ -5,24 +5,24 @@ use scurry_ledger::{Answer, Bucket, Code, ItemAnswers, Limits, Session};
 
 /// Ledger and model side by side, at a time that the test advances.
 #[derive(Clone, Debug)]
-pub struct Desk {
+pub struct ScriptedPair {
     /// Ledger and model.
     pub pair: Pair,
     /// Current time, ms.
     pub now: i64,
 }
 
-impl Desk {
+impl ScriptedPair {
     /// Creates an active account with buckets of (id, unit, first credit), at time 1,000.
-    pub fn with(limits: Limits, buckets: &[(&str, &str, i64)]) -> Desk {
-        let mut desk = Desk { pair: Pair::new(limits), now: 1_000 };
-        desk.done(&Op::create(buckets));
-        desk
+    pub fn with(limits: Limits, buckets: &[(&str, &str, i64)]) -> ScriptedPair {
+        let mut script = ScriptedPair { pair: Pair::new(limits), now: 1_000 };
+        script.done(&Op::create(buckets));
+        script
     }
 
-    /// Creates one like [`Desk::with`], under the default limits.
-    pub fn new(buckets: &[(&str, &str, i64)]) -> Desk {
-        Desk::with(Limits::default(), buckets)
+    /// Creates one like [`ScriptedPair::with`], under the default limits.
+    pub fn new(buckets: &[(&str, &str, i64)]) -> ScriptedPair {
+        ScriptedPair::with(Limits::default(), buckets)
     }
 
     /// Executes one command.
