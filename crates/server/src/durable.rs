@@ -28,7 +28,8 @@ use crate::measures::histogram::Histogram;
 use log_thread::LogThread;
 use maintenance_thread::{MaintenanceState, MaintenanceTask, MaintenanceThread};
 use scurry_codec::LogFormat;
-use scurry_consensus::shard::{CoreEnd, Grouped};
+use scurry_consensus::replica::Sequence;
+use scurry_consensus::shard::{CoreEnd, Grouped, Turn};
 use scurry_disk::Directory;
 use scurry_engine::{Commits, Durability, LogWriter, Shard};
 use scurry_ledger::Time;
@@ -231,7 +232,7 @@ impl Durable {
     #[inline]
     pub(crate) fn released(&self) -> u64 {
         match &self.sink {
-            BatchSink::Group(group) => group.confirmed(),
+            BatchSink::Group(group) => group.confirmed().get(),
             _ if self.is_given_up => u64::MAX,
             _ => self.commits.durable(),
         }
@@ -242,7 +243,7 @@ impl Durable {
     #[inline]
     pub(crate) fn pending(&self, shard: &Shard) -> Option<u64> {
         if let BatchSink::Group(group) = &self.sink {
-            return group.pending();
+            return group.pending().map(Turn::get);
         }
         let sequence = shard.sequence();
         (self.released() < sequence).then_some(sequence)
@@ -309,14 +310,14 @@ impl Durable {
         let BatchSink::Group(group) = &mut self.sink else { return };
         group.end_turn(shard, now);
         if let Some(snapshot) = self.snapshots.take_news() {
-            group.tell_snapshot(snapshot.shown, snapshot.needless);
+            group.tell_snapshot(snapshot.shown, Sequence(snapshot.needless));
         }
         if group.obey(shard, now)
             && let Some(maintenance) = &mut self.maintenance
         {
             self.snapshots.abandon(maintenance);
         }
-        self.commits.note_committed(group.committed(), group.bytes());
+        self.commits.note_committed(group.committed().get(), group.bytes());
         if let Some(events) = &mut self.events {
             events.look(self.commits.durable(), uptime_ms);
         }

@@ -1,8 +1,8 @@
 //! A hostile peer of RESP over RDMA: whatever it sends and writes, an endpoint delivers the bytes that the peer wrote,
 //! or ends with a fault, and keeps its obligations to the device, which the simulated fabric checks.
 
-use scurry_rdma_fabric::{Fabric, Limits, RawPeer, SimQueue};
-use scurry_rdma_proto::fabric::RemoteAddress;
+use scurry_rdma_fabric::{Fabric, Limits, Raw, SimQueue};
+use scurry_rdma_proto::fabric::Target;
 use scurry_rdma_proto::{Endpoint, Handling, Memory, Message, Progress, Role, Settings};
 use std::sync::OnceLock;
 
@@ -46,7 +46,7 @@ struct Run {
     fabric: Fabric,
     end: usize,
     endpoint: Endpoint<SimQueue>,
-    peer: RawPeer,
+    peer: Raw,
     /// The window that the endpoint has announced, and how many of its bytes are written.
     window: Option<(Memory, usize)>,
     /// Bytes that the peer has written and announced. `read` counts how many of them were read.
@@ -76,7 +76,7 @@ impl Run {
         let queue = SimQueue::new(&fabric, end);
         let mut endpoint = Endpoint::new(queue, role, settings, 0).expect("there is memory");
         endpoint.open(0).expect("nothing is wrong yet");
-        let peer = RawPeer::new(&fabric, raw, 256);
+        let peer = Raw::new(&fabric, raw, 256);
         Run { fabric, end, endpoint, peer, window: None, written: 0, read: 0, now_ms: 0 }
     }
 
@@ -100,7 +100,7 @@ impl Run {
         let Some((memory, filled)) = &mut self.window else { return };
         let len = len.min(WINDOW_LEN - *filled);
         let bytes = piece(self.written, len).to_vec();
-        let to = RemoteAddress { address: memory.address + *filled as u64, key: memory.key };
+        let to = Target { address: memory.address + *filled as u64, key: memory.key };
         *filled += len;
         self.written += len as u64;
         self.peer.write(&bytes, to, Some(u32::try_from(len).expect("short")));
@@ -109,7 +109,7 @@ impl Run {
     /// Announces no bytes when `told` is even, and falsely more bytes than a window holds when it is odd.
     fn tell(&mut self, told: u32) {
         let Some((memory, _)) = self.window else { return };
-        let to = RemoteAddress { address: memory.address, key: memory.key };
+        let to = Target { address: memory.address, key: memory.key };
         self.peer.write(&[], to, Some(told % 2 * 70_000));
     }
 

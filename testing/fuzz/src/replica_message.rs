@@ -2,8 +2,8 @@
 //! a panic, whatever its sender; all other bytes are rejected.
 
 use scurry_consensus::replica::{
-    Base, Descriptor, Entry, Index, Kind, Members, Message, NodeId, Recovered, Replica, Settings,
-    Term, Vote,
+    Base, Descriptor, Entry, Index, Kind, Members, Message, NodeId, Recovered, Replica, Sequence,
+    Settings, Term, Vote,
 };
 
 /// Maximum number of messages in an input; each is preceded by its length.
@@ -49,7 +49,8 @@ fn replica(choice: u8) -> Replica {
     };
     let members = Members::new(voters, learners).expect("each is named once");
     let frame = |index| {
-        let descriptor = Descriptor { first: index, last: index, len: 9, checksum: 9 };
+        let descriptor =
+            Descriptor { first: Sequence(index), last: Sequence(index), len: 9, checksum: 9 };
         Entry { term: Term(2 + index / 4), index: Index(index), kind: Kind::Frame(descriptor) }
     };
     let recovered = Recovered {
@@ -68,7 +69,12 @@ fn replica(choice: u8) -> Replica {
     }
     if choice & 8 != 0 {
         // Fails unless the replica leads. The store stays in progress while the messages are processed.
-        let _ = replica.append(Descriptor { first: 6, last: 6, len: 9, checksum: 9 });
+        let _ = replica.append(Descriptor {
+            first: Sequence(6),
+            last: Sequence(6),
+            len: 9,
+            checksum: 9,
+        });
         replica.effects();
     }
     replica

@@ -5,7 +5,7 @@ use crate::network::{Network, Packet};
 use crate::truth::Truth;
 use scurry_consensus::replica::{
     Base, Descriptor, Effects, Index, Members, Membership, Message, NodeId, ReadTicket, Recovered,
-    ReplaceError, Replica, Role, Settings, Standing, Term,
+    ReplaceError, Replica, Role, Sequence, Settings, Standing, Term,
 };
 use scurry_model::Random;
 use std::collections::{BTreeMap, BTreeSet};
@@ -204,7 +204,8 @@ impl World {
     /// Appends a frame of this length on a leader. Returns its index, or None when it was refused.
     pub fn append(&mut self, id: NodeId, len: u32) -> Option<Index> {
         self.sequence += 1;
-        let (first, last) = (self.sequence * 10, self.sequence * 10 + 9);
+        let first = Sequence(self.sequence * 10);
+        let last = Sequence(first.0 + 9);
         let checksum = u32::try_from(self.sequence * 77 % 1_000_003).unwrap_or(0);
         let bound = self.at(id).settings.uncommitted_bytes;
         let replica = self.replica(id);

@@ -1,14 +1,14 @@
 //! Entries of the replicated log, and the members that decide about it.
 
-use crate::replica::ids::{Index, NodeId, Term};
+use crate::replica::ids::{Index, NodeId, Sequence, Term};
 
 /// Descriptor of a frame; the frame's bytes are kept elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Descriptor {
     /// Sequence of its first record.
-    pub first: u64,
+    pub first: Sequence,
     /// Sequence of its last record.
-    pub last: u64,
+    pub last: Sequence,
     /// Length of the frame in bytes.
     pub len: u32,
     /// Checksum of the frame's bytes.

@@ -2,7 +2,7 @@
 
 use crate::replica::effects::Vote;
 use crate::replica::entry::{Descriptor, Entry, Kind, Members};
-use crate::replica::ids::{Index, NUMBER_MAX, Term};
+use crate::replica::ids::{Index, NUMBER_MAX, Sequence, Term};
 use raft::eraftpb::{ConfState, Entry as RaftEntry, EntryType, HardState, Snapshot};
 use raft::{GetEntriesContext, RaftState, Storage, StorageError};
 use std::collections::{BTreeMap, VecDeque};
@@ -62,8 +62,8 @@ pub enum RecoveredError {
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     term: Term,
-    first: u64,
-    last: u64,
+    first: Sequence,
+    last: Sequence,
     /// Bytes of all frames up to and including this entry.
     end: u64,
     checksum: u32,
@@ -229,7 +229,9 @@ impl Log {
         assert!(entry.index == index, "{:?} is put in the place of {index:?}", entry.index);
         // Elections compare the last terms: an older one after a newer one would let a shorter log win.
         assert!(term >= self.last_term(), "the term of {index:?} is older than the one before");
-        let empty = Slot { term, first: 0, last: 0, end, checksum: 0, kind: SlotKind::Empty };
+        let none = Sequence(0);
+        let kind = SlotKind::Empty;
+        let empty = Slot { term, first: none, last: none, end, checksum: 0, kind };
         let turn = Slot { kind: SlotKind::Turn, ..empty };
         self.slots.push_back(match &entry.kind {
             Kind::Empty => empty,
@@ -425,7 +427,7 @@ mod tests {
     }
 
     fn frame(len: u32) -> Kind {
-        Kind::Frame(Descriptor { first: 1, last: 2, len, checksum: 9 })
+        Kind::Frame(Descriptor { first: Sequence(1), last: Sequence(2), len, checksum: 9 })
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Messages between replicas, and their bytes: docs/formats/replica-messages.md.
 
 use crate::replica::entry::{Descriptor, Entry, Kind, Members};
-use crate::replica::ids::{Index, NUMBER_MAX, NodeId, Round, Term};
+use crate::replica::ids::{Index, NUMBER_MAX, NodeId, Round, Sequence, Term};
 use crate::replica::wire::Reader;
 
 /// Version of the encoding.
@@ -214,7 +214,7 @@ fn put_entry(out: &mut Vec<u8>, entry: &Entry) {
     match &entry.kind {
         Kind::Empty | Kind::Switched => {}
         Kind::Frame(Descriptor { first, last, len, checksum }) => {
-            put(out, &[*first, *last]);
+            put(out, &[first.0, last.0]);
             out.extend(len.to_le_bytes());
             out.extend(checksum.to_le_bytes());
         }
@@ -311,8 +311,8 @@ fn entries(
         let kind = match kind {
             1 => Kind::Empty,
             2 => Kind::Frame(Descriptor {
-                first: reader.u64()?,
-                last: reader.u64()?,
+                first: Sequence(reader.u64()?),
+                last: Sequence(reader.u64()?),
                 len: reader.u32()?,
                 checksum: reader.u32()?,
             }),
@@ -342,7 +342,8 @@ mod tests {
     }
 
     fn messages() -> Vec<Message> {
-        let descriptor = Descriptor { first: 9, last: 12, len: 700, checksum: 0xdead_beef };
+        let (first, last) = (Sequence(9), Sequence(12));
+        let descriptor = Descriptor { first, last, len: 700, checksum: 0xdead_beef };
         let members = Members::new([node(1), node(2)], [node(u64::MAX)]).unwrap();
         let kinds = [
             Kind::Empty,

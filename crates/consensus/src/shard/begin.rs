@@ -43,8 +43,8 @@ impl<D: Disk> ShardFiles<D> {
 
     /// Returns the sequence that must be committed before a snapshot can be used. None when one can be used already, or
     /// none is suitable.
-    pub fn shows(&self) -> Option<u64> {
-        self.found.shows(&self.snapshots)
+    pub fn shows(&self) -> Option<Sequence> {
+        self.found.shows(&self.snapshots).map(Sequence)
     }
 }
 
@@ -139,7 +139,7 @@ pub fn begin<D: Disk>(
         named,
         base: log_base,
         snapshot: snapshots.last().copied(),
-        shows: shows.map(Sequence),
+        shows,
     };
     let device = LogDevice { writer, ballot, log_bytes };
     Ok(Begun { group: ShardGroup::new(beginning), device, tasks, reader, orders, progress })
@@ -148,8 +148,8 @@ pub fn begin<D: Disk>(
 fn entry_of(entry: &GroupEntry) -> Result<Entry, String> {
     let kind = match entry.members.as_deref() {
         None => Kind::Frame(Descriptor {
-            first: entry.first,
-            last: entry.last,
+            first: Sequence(entry.first),
+            last: Sequence(entry.last),
             len: entry.len,
             checksum: entry.content,
         }),
@@ -173,12 +173,12 @@ pub fn recover_to<D: Disk>(
     disk: &mut D,
     log: LogId,
     config: Config,
-    sequence: u64,
+    sequence: Sequence,
 ) -> Result<Remade, RecoveryError> {
     let mut shard = Box::new(Shard::new(config));
-    let until = Until::Committed(sequence);
+    let until = Until::Committed(sequence.get());
     let found = recover(disk, log, until, shard.as_mut(), |_| {})?;
     shard.note_version(Version::new(found.version_last).unwrap_or(Version::LAST));
-    shard.keep_journal_in(log, LogFormat::Replicated, sequence + 1);
+    shard.keep_journal_in(log, LogFormat::Replicated, sequence.next().get());
     Ok(Remade { shard, at: found.at })
 }

@@ -247,7 +247,8 @@ impl Bodies {
         let Some(place) = frame.entry() else { return false };
         let is_content = match &entry.kind {
             Kind::Frame(Descriptor { first, last, len, checksum }) => {
-                (frame.first(), frame.next(), place.content) == (*first, last + 1, *checksum)
+                let records = (frame.first(), frame.next().checked_sub(1));
+                (records, place.content) == ((first.0, Some(last.0)), *checksum)
                     && usize::try_from(*len).is_ok_and(|len| len == body.len())
             }
             Kind::Empty | Kind::Switched | Kind::Members(_) => frame.count() == 1,
@@ -292,6 +293,7 @@ fn describe(seal: Seal, bytes: &[u8]) -> Option<Descriptor> {
     let count = u32::from_le_bytes(*bytes.get(32..)?.first_chunk()?);
     let last = (first + u64::from(count)).checked_sub(1).filter(|_| count > 0)?;
     let len = u32::try_from(bytes.len()).ok()?;
+    let (first, last) = (Sequence(first), Sequence(last));
     Some(Descriptor { first, last, len, checksum: content_of(seal, bytes)? })
 }
 

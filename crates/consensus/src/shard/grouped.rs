@@ -88,29 +88,29 @@ impl Grouped {
 
     /// Returns the turn up to which replies may be sent.
     #[inline]
-    pub fn confirmed(&self) -> u64 {
+    pub fn confirmed(&self) -> Turn {
         match self.part {
-            Part::Follows => u64::MAX,
-            Part::Leads(_) | Part::Resigns => self.end.progress.confirmed().get(),
+            Part::Follows => Turn(u64::MAX),
+            Part::Leads(_) | Part::Resigns => self.end.progress.confirmed(),
         }
     }
 
     /// Returns the turn that must be confirmed before a reply that shows the present shard may be sent; None when it
     /// may be sent now.
     #[inline]
-    pub fn pending(&self) -> Option<u64> {
+    pub fn pending(&self) -> Option<Turn> {
         let shown = if self.shows { self.turn } else { Turn(self.turn.0 - 1) };
         match self.part {
             Part::Follows => None,
-            Part::Leads(_) => (self.end.progress.confirmed() < shown).then_some(shown.get()),
+            Part::Leads(_) => (self.end.progress.confirmed() < shown).then_some(shown),
             // These turns are never confirmed.
-            Part::Resigns => Some(u64::MAX),
+            Part::Resigns => Some(Turn(u64::MAX)),
         }
     }
 
     /// Returns the last sequence that is committed and on this node's device.
-    pub fn committed(&self) -> u64 {
-        self.end.progress.committed().get()
+    pub fn committed(&self) -> Sequence {
+        self.end.progress.committed()
     }
 
     /// Returns true when nothing more may be executed for now.
@@ -234,8 +234,8 @@ impl Grouped {
     }
 
     /// Tells the host that a snapshot counts, and up to which sequence the log is no longer needed.
-    pub fn tell_snapshot(&self, shown: Shown, needless: u64) {
-        self.end.tell(FromCore::Snapshot { shown, needless: Sequence(needless) });
+    pub fn tell_snapshot(&self, shown: Shown, needless: Sequence) {
+        self.end.tell(FromCore::Snapshot { shown, needless });
     }
 
     fn apply(&self, shard: &mut Shard, bytes: &[u8]) -> Result<(), String> {

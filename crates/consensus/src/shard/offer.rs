@@ -1,6 +1,7 @@
 //! Messages between a leader and a node that needs a snapshot because the leader's log no longer has the entries it
 //! lacks.
 
+use crate::replica::{Sequence, Term};
 use scurry_codec::{GroupMembers, LogBase};
 use scurry_engine::{Disk, File, LogId, shown_by_snapshots, snapshot_name};
 use std::io;
@@ -9,13 +10,13 @@ use std::io;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Offer {
     /// The term of the leader.
-    pub term: u64,
+    pub term: Term,
     /// The base after which the log begins.
     pub base: LogBase,
     /// The sequence at which the snapshot was begun.
-    pub begun: u64,
+    pub begun: Sequence,
     /// The greatest sequence that the snapshot shows. Everything up to it is committed.
-    pub as_of: u64,
+    pub as_of: Sequence,
     /// Length of the snapshot's file in bytes.
     pub len: u64,
     /// The newest members that the log has named, with their addresses; None when it has named none.
@@ -26,13 +27,13 @@ impl Offer {
     /// Opens the snapshot's file, and sets its length and the sequence that it shows: a newer snapshot that was begun
     /// at the same sequence may have replaced the offered one.
     pub fn open<D: Disk>(&mut self, disk: &mut D, log: LogId) -> io::Result<D::File> {
-        let mut file = disk.open(&snapshot_name(self.begun))?;
+        let mut file = disk.open(&snapshot_name(self.begun.get()))?;
         self.len = file.len()?;
         // If the file is replaced between opening it and this, the newer sequence is greater, and all of it is
         // committed.
         let mut snapshots = shown_by_snapshots(disk, log)?.into_iter();
-        let shown = snapshots.find(|shown| shown.begun == self.begun);
-        self.as_of = shown.ok_or(io::ErrorKind::NotFound)?.as_of;
+        let shown = snapshots.find(|shown| shown.begun == self.begun.get());
+        self.as_of = Sequence(shown.ok_or(io::ErrorKind::NotFound)?.as_of);
         Ok(file)
     }
 }

@@ -322,18 +322,18 @@ impl ShardGroup {
     pub fn view(&self) -> ShardView {
         ShardView {
             role: self.standing.role,
-            term: self.standing.term.0,
+            term: self.standing.term,
             leader: self.standing.leader,
             serves: matches!(self.part, Part::Leads(_)),
-            committed: self.committed_sequence.get(),
-            stored: self.stored_sequence.get(),
+            committed: self.committed_sequence,
+            stored: self.stored_sequence,
             // A leading core executes ahead of the commit: the committed sequence is shown.
             applied: match self.part {
-                Part::Follows { .. } | Part::Rebuilds { .. } => self.core.progress.applied().get(),
-                _ => self.committed_sequence.get(),
+                Part::Follows { .. } | Part::Rebuilds { .. } => self.core.progress.applied(),
+                _ => self.committed_sequence,
             },
             elections: self.elections,
-            base: self.base.index,
+            base: Index(self.base.index),
         }
     }
 
@@ -865,7 +865,7 @@ impl ShardGroup {
         // Entries that no command made have one record each.
         while behind <= self.bodies.before().index {
             if let Some(Entry { kind: Kind::Frame(descriptor), .. }) = self.replica.entry(behind) {
-                return Sequence(descriptor.first - (behind.0 - index.0));
+                return Sequence(descriptor.first.0 - (behind.0 - index.0));
             }
             behind = behind.next();
         }
@@ -1146,10 +1146,10 @@ impl ShardGroup {
         // The log must start at or before the beginning of the snapshot, or records between them would be missing.
         let base = self.base_at(Sequence(begun), outlet).filter(|base| base.sequence <= begun)?;
         Some(Offer {
-            term: self.standing.term.0,
+            term: self.standing.term,
             base,
-            begun,
-            as_of,
+            begun: Sequence(begun),
+            as_of: Sequence(as_of),
             len: 0,
             members: self.named.clone(),
         })
@@ -1237,8 +1237,7 @@ impl ShardGroup {
         // sender's term.
         let is_idle =
             matches!(self.part, Part::Follows { .. } | Part::Rebuilds { under_way: false, .. });
-        let Some(came) =
-            self.came.take_if(|came| is_idle && came.offer.term <= self.standing.term.0)
+        let Some(came) = self.came.take_if(|came| is_idle && came.offer.term <= self.standing.term)
         else {
             return;
         };
@@ -1306,10 +1305,10 @@ impl ShardGroup {
         (self.committed, self.committed_sequence) = (end.index, end.sequence);
         (self.stored_sequence, self.cut) = (end.sequence, None);
         self.marked = Mark { synced: end.sequence, committed: end.index };
-        self.snapshot = Some(Shown { begun, as_of });
+        self.snapshot = Some(Shown { begun: begun.get(), as_of: as_of.get() });
         self.needless = Sequence(0);
         self.base = base;
-        self.part = Part::Rebuilds { under_way: false, shows: Sequence(as_of) };
+        self.part = Part::Rebuilds { under_way: false, shows: as_of };
         self.named = members.or(self.named.take());
         self.membership_changed = true;
         self.check();

@@ -1,6 +1,6 @@
 //! The state of a shard's group, for status and metrics.
 
-use crate::replica::{NodeId, Role};
+use crate::replica::{Index, NodeId, Role, Sequence, Term};
 
 /// State of a shard's group, as this node sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -8,19 +8,19 @@ pub struct ShardView {
     /// Role of this node.
     pub role: Role,
     /// Term of this node.
-    pub term: u64,
+    pub term: Term,
     /// The leader; None when it is not known.
     pub leader: Option<NodeId>,
     /// True when this node leads and has applied everything committed: it executes commands.
     pub serves: bool,
     /// Last sequence that a majority has stored, as far as this node knows.
-    pub committed: u64,
+    pub committed: Sequence,
     /// Last sequence on this node's device.
-    pub stored: u64,
+    pub stored: Sequence,
     /// Last sequence that this node's memory shows.
-    pub applied: u64,
+    pub applied: Sequence,
     /// Number of times that this node has seen a new leader.
     pub elections: u64,
     /// The last entry that was removed from this node's log; 0 when it has all.
-    pub base: u64,
+    pub base: Index,
 }

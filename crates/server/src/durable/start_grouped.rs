@@ -9,7 +9,7 @@ use crate::group::view::Addresses;
 use crate::group::{ShardFiles, Start};
 use crate::settings::{GroupSettings, StartError};
 use scurry_codec::{GroupMember, GroupMembers, LogFormat};
-use scurry_consensus::replica::NodeId;
+use scurry_consensus::replica::{NodeId, Sequence};
 use scurry_consensus::shard::recover_to;
 use scurry_disk::{GroupFile, Manifest, Store, read_group};
 use scurry_engine::{
@@ -160,7 +160,7 @@ fn open_node(
         addresses: group.addresses,
     };
     let (path, config) = (store.clone(), plan.config.clone());
-    let rebuild = move |core: u16, sequence: u64| {
+    let rebuild = move |core: u16, sequence: Sequence| {
         let mut directory =
             path.core(manifest.generation, core).map_err(|error| error.to_string())?;
         let log = manifest.log(core);

@@ -85,7 +85,7 @@ fn deliver(
     answers: &Receiver<Word>,
     say: &impl Fn(Word, Option<Body>) -> bool,
 ) -> Result<(), String> {
-    let name = snapshot_name(offer.begun);
+    let name = snapshot_name(offer.begun.get());
     let text = |error: io::Error| format!("{name}: {error}");
     let mut file = offer.open(directory, log).map_err(text)?;
     let len = offer.len;
@@ -172,7 +172,7 @@ fn take_in(
     came: &impl Fn() -> bool,
 ) -> io::Result<()> {
     clear_incoming(directory)?;
-    let mut file = directory.create(&incoming_name(offer.base.sequence, offer.begun), 0)?;
+    let mut file = directory.create(&incoming_name(offer.base.sequence, offer.begun.get()), 0)?;
     let mut have = 0;
     say(Word::Have { offset: have });
     while let Ok((offset, bytes)) = parts.recv() {

@@ -154,7 +154,7 @@ fn tell_leaders(before: Option<&View>, view: &View, lines: &mut Vec<Line>) {
 /// Returns the shards with their terms as text. None for no shards.
 fn names<'a>(shards: impl Iterator<Item = (usize, &'a ShardView)>) -> Option<String> {
     let named: Vec<String> =
-        shards.map(|(at, shard)| format!("shard {at} in term {}", shard.term)).collect();
+        shards.map(|(at, shard)| format!("shard {at} in term {}", shard.term.get())).collect();
     (!named.is_empty()).then(|| named.join(", "))
 }
 
@@ -162,7 +162,7 @@ fn names<'a>(shards: impl Iterator<Item = (usize, &'a ShardView)>) -> Option<Str
 mod tests {
     use super::super::view::Addresses;
     use super::*;
-    use scurry_consensus::replica::{NodeId, Role};
+    use scurry_consensus::replica::{Index, NodeId, Role, Sequence, Term};
     use std::net::SocketAddr;
 
     fn node(number: u64) -> NodeId {
@@ -188,14 +188,14 @@ mod tests {
         };
         let shard = ShardView {
             role: Role::Follower,
-            term,
+            term: Term(term),
             leader: leader.map(node),
             serves: leader == Some(1),
-            committed: 0,
-            stored: 0,
-            applied: 0,
+            committed: Sequence(0),
+            stored: Sequence(0),
+            applied: Sequence(0),
             elections: 0,
-            base: 0,
+            base: Index(0),
         };
         View {
             node: node(1),

@@ -52,7 +52,7 @@ pub(crate) enum Input {
 }
 
 /// Recovers a shard up to a sequence.
-pub(crate) type Rebuild = Arc<dyn Fn(u16, u64) -> Result<Remade, String> + Send + Sync>;
+pub(crate) type Rebuild = Arc<dyn Fn(u16, Sequence) -> Result<Remade, String> + Send + Sync>;
 
 /// Durably marks the directory as retired, with the reason, so that no start uses it again.
 pub(crate) type Retire = Box<dyn Fn(&str) -> Result<(), String> + Send>;
@@ -104,7 +104,7 @@ impl Outlet for Ways {
     fn catch_up(&mut self, shard: u16, to: NodeId, offer: Offer) {
         // The number tells apart two attempts to send a snapshot to the same node.
         self.number = self.number.wrapping_add(1);
-        tracing::info!(shard, node = %to, sequence = offer.begun, "a snapshot is sent");
+        tracing::info!(shard, node = %to, sequence = offer.begun.get(), "a snapshot is sent");
         let (inbox, number) = (self.inbox.clone(), self.number);
         let tell = move |news| inbox.send(Input::CatchUp(shard, news)).is_ok();
         let log = self.logs.get(usize::from(shard)).copied().ok_or(io::ErrorKind::NotFound);
@@ -140,7 +140,7 @@ impl Outlet for Ways {
         let LogPosition { index, sequence } = to;
         let (rebuild, inbox) = (self.rebuild.clone(), self.inbox.clone());
         let spawned = thread::Builder::new().name(format!("rebuild-{shard}")).spawn(move || {
-            let outcome = rebuild(shard, sequence.get());
+            let outcome = rebuild(shard, sequence);
             // This fails only if the node is stopping. Then the result is not needed.
             let _ = inbox.send(Input::Rebuilt { shard, index, outcome });
         });

@@ -319,7 +319,7 @@ pub(super) fn group(source: &Source<'_>, page: &mut Exposition) {
         ("scurry_group_serves", Gauge, "1 when this node executes the thread's commands.", |it| {
             it.serves.into()
         }),
-        ("scurry_group_term", Gauge, "Term of the thread's log.", |it| it.term),
+        ("scurry_group_term", Gauge, "Term of the thread's log.", |it| it.term.get()),
         ("scurry_group_elections_total", Counter, "How often another leader was seen.", |it| {
             it.elections
         }),
@@ -327,19 +327,19 @@ pub(super) fn group(source: &Source<'_>, page: &mut Exposition) {
             "scurry_group_committed_sequence",
             Gauge,
             "Changes up to this sequence are on the devices of a majority, as far as this node knows.",
-            |it| it.committed,
+            |it| it.committed.get(),
         ),
         (
             "scurry_group_stored_sequence",
             Gauge,
             "Changes up to this sequence are on the device of this node.",
-            |it| it.stored,
+            |it| it.stored.get(),
         ),
         (
             "scurry_group_applied_sequence",
             Gauge,
             "Changes up to this sequence are in the memory of this node.",
-            |it| it.applied,
+            |it| it.applied.get(),
         ),
     ];
     for (name, kind, help, value) in numbers {

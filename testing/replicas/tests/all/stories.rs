@@ -2,7 +2,7 @@
 
 use scurry_consensus::replica::{
     AppendError, Base, ChangeError, Descriptor, Entry, Index, Kind, Members, Message, NodeId,
-    Recovered, Role, Settings, Term, Vote,
+    Recovered, Role, Sequence, Settings, Term, Vote,
 };
 use scurry_replicas::{Node, World, node};
 
@@ -193,7 +193,7 @@ fn a_read_before_the_first_entry_of_a_term_is_confirmed_behind_it() {
 fn an_entry_behind_a_read_confirms_it_without_a_round() {
     let (mut world, leader) = three();
     let ticket = world.replica(leader).read().unwrap();
-    let descriptor = Descriptor { first: 1, last: 1, len: 1, checksum: 1 };
+    let descriptor = Descriptor { first: Sequence(1), last: Sequence(1), len: 1, checksum: 1 };
     let index = world.replica(leader).append(descriptor).unwrap();
     let effects = world.replica(leader).effects();
     let kind = |message: &Message| {
@@ -219,7 +219,8 @@ fn an_entry_behind_a_read_confirms_it_without_a_round() {
 /// Returns a log with entries of these terms.
 fn log(terms: &[u64]) -> Recovered {
     let entry = |(index, term): (u64, &u64)| {
-        let frame = Descriptor { first: index, last: index, len: 1, checksum: 1 };
+        let frame =
+            Descriptor { first: Sequence(index), last: Sequence(index), len: 1, checksum: 1 };
         Entry { term: Term(*term), index: Index(index), kind: Kind::Frame(frame) }
     };
     Recovered {
@@ -320,7 +321,7 @@ fn more_than_the_bound_is_not_taken() {
     let bound = settings(1).uncommitted_bytes;
     let len = u32::try_from(bound / 2).unwrap();
     assert!(world.append(leader, len).is_some() && world.append(leader, len).is_some());
-    let frame = Descriptor { first: 1, last: 1, len: 1, checksum: 1 };
+    let frame = Descriptor { first: Sequence(1), last: Sequence(1), len: 1, checksum: 1 };
     assert_eq!(world.replica(leader).append(frame), Err(AppendError::Full(bound)));
     world.come_to_rest();
     // A frame is accepted whatever its length when nothing else is uncommitted.
@@ -336,7 +337,7 @@ fn a_leader_hands_over_and_takes_nothing_meanwhile() {
     let [to, _] = others(&world, leader);
     world.append(leader, 10);
     world.replica(leader).transfer(to).unwrap();
-    let frame = Descriptor { first: 1, last: 1, len: 1, checksum: 1 };
+    let frame = Descriptor { first: Sequence(1), last: Sequence(1), len: 1, checksum: 1 };
     assert_eq!(world.replica(leader).append(frame), Err(AppendError::Moving(to)));
     world.pump(leader);
     world.come_to_rest();

@@ -5,7 +5,7 @@ use super::machine::Machine;
 use super::trio::Trio;
 use crate::audit::{audit, entries_of};
 use crate::world::Checked;
-use scurry_consensus::replica::NodeId;
+use scurry_consensus::replica::{NodeId, Sequence};
 use scurry_ledger::Time;
 
 /// The rounds within which the nodes must have a leader, serve and agree. A round is a tick of every node.
@@ -157,11 +157,11 @@ impl Trio {
     /// Reports whether all members show and have stored all that is committed. A member in doubt does not agree: it may
     /// show the same sequence, but of records that are not committed.
     fn agree(&self) -> bool {
-        let sequence = self.truth.sequence();
+        let sequence = Sequence(self.truth.sequence());
         let members = self.machines.values().filter(|machine| !machine.is_gone);
         members.filter_map(|machine| machine.running.as_ref()).all(|running| {
             let view = running.group.view();
-            let ends = (view.committed, view.stored, running.shard.sequence());
+            let ends = (view.committed, view.stored, Sequence(running.shard.sequence()));
             ends == (sequence, sequence, sequence) && !running.is_in_doubt
         })
     }

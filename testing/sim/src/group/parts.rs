@@ -88,7 +88,7 @@ impl Trio {
                 return Err("it offers a snapshot and does not lead".to_owned());
             }
             clear_incoming(&mut disk).map_err(text)?;
-            let name = incoming_name(offer.base.sequence, offer.begun);
+            let name = incoming_name(offer.base.sequence, offer.begun.get());
             let file = Some(disk.create(&name, 0).map_err(text)?);
             running.receiving = Some(Receiving { from, number, file, have: 0, is_refused: false });
             self.trace.add(format!("{from} sends {to} a snapshot behind {:?}", offer.base));

@@ -121,7 +121,7 @@ impl Running {
         // If the snapshots can be used only after further entries are committed, the shard stays empty until then.
         let (shard, since) = match files.shows() {
             None => {
-                let recovered = recover_to(&mut disk, log, config, sequence);
+                let recovered = recover_to(&mut disk, log, config, Sequence(sequence));
                 let Remade { shard, at } = recovered.map_err(|error| error.to_string())?;
                 (*shard, at)
             }
@@ -221,7 +221,7 @@ impl Running {
                 ToCore::Lead { .. } => {
                     counts.leads += 1;
                     self.is_in_doubt = false;
-                    self.terms.push_back(self.group.view().term);
+                    self.terms.push_back(self.group.view().term.get());
                 }
                 ToCore::Resign => counts.resigned += 1,
                 ToCore::Replace(_) => {

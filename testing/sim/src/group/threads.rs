@@ -103,7 +103,7 @@ impl Trio {
             let key = HashKey::known(trio.random.next_u64());
             let config = Config { hash_key: key, ..config };
             let mut disk = machine.disk.clone();
-            let shard = recover_to(&mut disk, trio.log, config, sequence);
+            let shard = recover_to(&mut disk, trio.log, config, to.sequence);
             trio.trace.add(format!(
                 "{} is recovered up to {}, {sequence}",
                 machine.id,

@@ -105,7 +105,9 @@ impl Truth {
     fn add(&mut self, entry: Entry) -> Checked {
         let before = self.sequence();
         let last = match &entry.kind {
-            Kind::Frame(descriptor) if descriptor.first == before + 1 => descriptor.last,
+            Kind::Frame(descriptor) if descriptor.first.get() == before + 1 => {
+                descriptor.last.get()
+            }
             Kind::Frame(descriptor) => {
                 return Err(format!("behind {before} comes {descriptor:?}"));
             }

@@ -10,7 +10,7 @@ use crate::audit::audit;
 use crate::beside::Beside;
 use crate::job::Job;
 use crate::world::Checked;
-use scurry_consensus::replica::NodeId;
+use scurry_consensus::replica::{NodeId, Sequence};
 use scurry_engine::{Disk, snapshot_name};
 use scurry_ledger::Time;
 use scurry_model::{Came, ChainResult};
@@ -72,7 +72,7 @@ impl Trio {
     fn release(&mut self, machine: &mut Machine) -> Checked {
         let Some(running) = machine.running.as_mut() else { return Ok(()) };
         while let Some((turn, _)) = running.held.front() {
-            let leaves = *turn <= running.core.confirmed();
+            let leaves = *turn <= running.core.confirmed().get();
             if !leaves && !running.core.resigns() {
                 return Ok(());
             }
@@ -189,7 +189,7 @@ impl Trio {
         }
         let reply = Reply { request, lead, shows, known, is_new: shows > before };
         match running.core.pending() {
-            Some(turn) => running.held.push_back((turn, reply)),
+            Some(turn) => running.held.push_back((turn.get(), reply)),
             None => self.answered(&reply)?,
         }
         Ok(())
@@ -242,13 +242,13 @@ impl Trio {
             return;
         };
         // The snapshot may show records that are not committed. It is published once they are.
-        if running.core.committed() < as_of {
+        if running.core.committed().get() < as_of {
             running.job = Some(job);
             return;
         }
         if let Ok((shown, needless)) = job.publish() {
             self.counts.snapshots += 1;
-            running.core.tell_snapshot(shown, needless);
+            running.core.tell_snapshot(shown, Sequence(needless));
         }
     }
 }

@@ -250,7 +250,7 @@ fn a_leader_that_was_overtaken_is_told_so_whatever_its_frames_are() {
         });
         let leader = leader.expect("one is elected");
         let [old, node] = [leader as u64 + 1, 2 - leader as u64];
-        let term = nodes[leader].group.view().term;
+        let term = nodes[leader].group.view().term.get();
         let mut sent = Post::default();
         nodes[leader].execute_to(&mut sent);
         let append = sent.0.into_iter().find(|(message, _)| {
@@ -283,7 +283,7 @@ fn an_append_of_a_leadership_that_has_ended_does_not_leave() {
         (0..2).find(|at| nodes[*at].group.view().serves)
     });
     let leader = &mut nodes[leader.expect("one is elected")];
-    let (own, term) = (leader.group.replica.id().get(), leader.group.view().term);
+    let (own, term) = (leader.group.replica.id().get(), leader.group.view().term.get());
     // The host processes both inputs before it carries out their effects.
     leader.says(1, 1);
     leader.group.receive(heartbeat(3, own, term + 1), Vec::new()).unwrap();

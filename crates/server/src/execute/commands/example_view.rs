@@ -1,7 +1,7 @@
 //! Views of a group of three, for tests of replies.
 
 use crate::group::view::{Addresses, Member, View};
-use scurry_consensus::replica::{NodeId, Role};
+use scurry_consensus::replica::{Index, NodeId, Role, Sequence, Term};
 use scurry_consensus::shard::{Health, ShardView};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -42,14 +42,14 @@ pub(crate) fn view(own: u64, leader: Option<u64>, threads: u16) -> View {
     };
     let shard = ShardView {
         role,
-        term: 7,
+        term: Term(7),
         leader: leader.map(id),
         serves: leader == Some(own),
-        committed: 100,
-        stored: 101,
-        applied: 99,
+        committed: Sequence(100),
+        stored: Sequence(101),
+        applied: Sequence(99),
         elections: 2,
-        base: 7,
+        base: Index(7),
     };
     View {
         node: id(own),

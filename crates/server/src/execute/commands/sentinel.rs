@@ -113,7 +113,7 @@ impl Watched<'_> {
         let mut fields = self.fields(leader, "master");
         name.clone_into(&mut fields[0].1);
         let others = self.view.members.len().saturating_sub(1).to_string();
-        let epoch = self.view.shards.first().map_or(0, |shard| shard.term);
+        let epoch = self.view.shards.first().map_or(0, |shard| shard.term.get());
         fields.extend([
             ("config-epoch", epoch.to_string()),
             ("num-slaves", others.clone()),

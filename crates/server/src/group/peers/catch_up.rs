@@ -3,6 +3,7 @@
 
 use super::bytes::{Reader, put_bytes};
 use scurry_codec::{GroupMembers, LogBase};
+use scurry_consensus::replica::{Sequence, Term};
 use scurry_consensus::shard::{Offer, Word};
 use scurry_engine::{LogId, checksum};
 
@@ -20,7 +21,7 @@ impl CatchUp {
             Word::Offer(offer) => {
                 let Offer { term, base, begun, as_of, len, members } = &**offer;
                 out.push(1);
-                for number in [term, begun, as_of, len] {
+                for number in [term.get(), begun.get(), as_of.get(), *len] {
                     out.extend(number.to_le_bytes());
                 }
                 let mut bytes = Vec::new();
@@ -54,8 +55,8 @@ impl CatchUp {
             let (number, kind) = (from.u64()?, from.u8()?);
             let word = match kind {
                 1 => {
-                    let (term, begun) = (from.u64()?, from.u64()?);
-                    let (as_of, len) = (from.u64()?, from.u64()?);
+                    let (term, begun) = (Term(from.u64()?), Sequence(from.u64()?));
+                    let (as_of, len) = (Sequence(from.u64()?), from.u64()?);
                     let (of, base) = LogBase::decode(checksum, from.bytes()?).ok()?;
                     let members = from.bytes()?;
                     let members = match members {
@@ -88,8 +89,8 @@ mod tests {
     fn words() -> Vec<Word> {
         let base =
             LogBase { index: 4, term: 2, sequence: 9, voters: vec![1, 2], ..LogBase::default() };
-        let offer =
-            |members| Offer { term: 3, base: base.clone(), begun: 10, as_of: 12, len: 99, members };
+        let (term, begun, as_of) = (Term(3), Sequence(10), Sequence(12));
+        let offer = |members| Offer { term, base: base.clone(), begun, as_of, len: 99, members };
         vec![
             Word::Offer(Box::new(offer(None))),
             Word::Offer(Box::new(offer(Some(GroupMembers::default())))),

@@ -149,10 +149,10 @@ impl Topology {
             let point = |member: &Member| {
                 let is_primary = primary == Some(member.id);
                 let offset = match member.lag {
-                    _ if member.id == view.node => shard.applied,
-                    _ if is_primary => shard.committed,
+                    _ if member.id == view.node => shard.applied.get(),
+                    _ if is_primary => shard.committed.get(),
                     // The lag may be of other shards; then this is too low.
-                    Some(lag) => shard.committed.saturating_sub(lag),
+                    Some(lag) => shard.committed.get().saturating_sub(lag),
                     None => 0,
                 };
                 Point {
@@ -168,7 +168,7 @@ impl Topology {
             points.sort_by_key(|point| !point.is_primary);
             ShardRow {
                 slots: slots.range(core),
-                epoch: shard.term,
+                epoch: shard.term.get(),
                 is_led: shard.leader.is_some(),
                 points,
             }

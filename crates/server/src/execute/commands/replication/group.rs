@@ -4,6 +4,7 @@ use crate::execute::commands::Lines;
 use crate::group::view::{Member, View};
 use crate::net::port::PortKind;
 use scurry_consensus::replica::Role;
+use scurry_consensus::shard::ShardView;
 use scurry_resp::Reply;
 
 /// The role of a node, as the clients of one of its ports see it.
@@ -53,7 +54,8 @@ impl Part<'_> {
     pub(super) fn offset(&self) -> u64 {
         let shards = self.view.shards.iter();
         let leads = self.leads();
-        shards.map(|shard| if leads { shard.committed } else { shard.applied }).sum()
+        let offset = |shard: &ShardView| if leads { shard.committed } else { shard.applied };
+        shards.map(|shard| offset(shard).get()).sum()
     }
 
     fn offset_of(&self, member: &Member) -> u64 {
@@ -167,14 +169,14 @@ pub(super) fn lines(view: &View, now_ms: i64, lines: &mut Lines) {
             format_args!(
                 "role={},term={},leader={},serves={},committed={},stored={},applied={},elections={},base={}",
                 word(shard.role),
-                shard.term,
+                shard.term.get(),
                 shard.leader.map_or("none".to_owned(), |id| id.to_string()),
                 if shard.serves { "yes" } else { "no" },
-                shard.committed,
-                shard.stored,
-                shard.applied,
+                shard.committed.get(),
+                shard.stored.get(),
+                shard.applied.get(),
                 shard.elections,
-                shard.base,
+                shard.base.get(),
             ),
         );
     }
