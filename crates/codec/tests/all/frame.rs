@@ -2,8 +2,8 @@
 
 use crate::support::{AT, CHECKSUM, LOG_ID, flipped, hex, name, seal};
 use scurry_codec::{
-    Balance, FRAME_LEN_MAX, Frame, FrameError, FrameWriter, Framed, Late, Left, Malformed, Record,
-    RecordError, RecordSubject, Seal, decode_change, read_frame, read_raw_record,
+    Balance, BucketAmounts, FRAME_LEN_MAX, Frame, FrameError, FrameWriter, Framed, Late, Malformed,
+    Record, RecordError, RecordSubject, Seal, decode_change, read_frame, read_raw_record,
 };
 use scurry_ledger::{Account, BucketNo, BucketTerms, Change, Op, Posting, Status, Time, apply};
 
@@ -449,7 +449,7 @@ fn a_record_that_is_passed_on_says_the_same_later() {
                 let left: Vec<_> = left.map(|left| left.expect("it is whole")).collect();
                 let same = |balance: &Balance| {
                     let Balance { bucket, available, held, .. } = *balance;
-                    Left { bucket, available, held }
+                    BucketAmounts { bucket, available, held }
                 };
                 assert_eq!(left, balances.iter().map(same).collect::<Vec<_>>());
             }
