@@ -138,6 +138,13 @@ pub struct Create<'a> {
     pub buckets: &'a [NewBucket],
 }
 
+impl<'a> Create<'a> {
+    /// Creates an active account with these buckets, without a transaction id and without identities.
+    pub fn active(buckets: &'a [NewBucket]) -> Create<'a> {
+        Create { txn: None, status: Status::Active, identities: &[], buckets }
+    }
+}
+
 /// A bucket in `SCUR.CREATE`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NewBucket {

@@ -58,6 +58,22 @@ impl Name {
         Some(Name(name))
     }
 
+    /// Makes a name of a program, in a `const`: a text that is no name does not compile.
+    ///
+    /// # Panics
+    /// Outside a `const`, when the text is no name.
+    pub const fn literal(text: &str) -> Name {
+        let bytes = text.as_bytes();
+        assert!(!bytes.is_empty() && bytes.len() <= NAME_LEN_MAX, "a name has 1 to 16 bytes");
+        let (mut name, mut at) = ([0; NAME_LEN_MAX], 0);
+        while at < bytes.len() {
+            assert!(bytes[at].is_ascii_graphic(), "a name is printable ASCII without space");
+            name[at] = bytes[at];
+            at += 1;
+        }
+        Name(name)
+    }
+
     /// An empty name, for codecs to fill in.
     pub const EMPTY: Name = Name([0; NAME_LEN_MAX]);
 

@@ -5,7 +5,7 @@ use crate::request::{command_name, with_links};
 use crate::{Arguments, Read, Request};
 use scurry_ledger::{
     BucketAttributes, Command, Counted, Create, ItemAmount, ItemKey, LimitTerms, Link, Name,
-    SessionRequest, Time,
+    SessionRequest, Status, Time,
 };
 
 impl Request {
@@ -61,7 +61,9 @@ fn encode_read(name: &str, read: &Read) -> Arguments {
 fn append(out: &mut Arguments, command: &Command<'_>) {
     match *command {
         Command::Create(Create { txn, status, identities, buckets }) => {
-            out.option("TXN", txn).push("STATUS").push(status.name());
+            // Accounts are active unless the command says otherwise.
+            out.option("TXN", txn);
+            out.option("STATUS", (status != Status::Active).then(|| status.name()));
             append_identities(out, identities);
             for bucket in buckets {
                 out.push("BUCKET").push(bucket.bucket.as_bytes()).push(bucket.unit.as_bytes());
@@ -199,5 +201,21 @@ fn append_session(out: &mut Arguments, request: &SessionRequest<'_>) {
             .number("USED", item.used)
             .number("REQUESTED", item.requested)
             .number("MIN", item.min);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_status_is_written_where_it_is_not_the_usual_one() {
+        let words = |status| {
+            let create = Create { status, ..Create::active(&[]) };
+            let arguments = encode(b"a", &Command::Create(create));
+            arguments.iter().map(<[u8]>::to_vec).collect::<Vec<_>>().join(&b' ')
+        };
+        assert_eq!(words(Status::Active), b"SCUR.CREATE a");
+        assert_eq!(words(Status::Suspended), b"SCUR.CREATE a STATUS suspended");
     }
 }

@@ -14,12 +14,12 @@ pub struct Template {
 
 impl Template {
     /// Formats `arguments` once. `first` and `second` are the indexes of the arguments that are patched.
-    pub fn new(arguments: &[Vec<u8>], first: usize, second: Option<usize>) -> Template {
+    pub fn new<A: AsRef<[u8]>>(arguments: &[A], first: usize, second: Option<usize>) -> Template {
         let bytes = encode(arguments);
+        let length = |index: usize| arguments[index].as_ref().len();
         let offset = |index: usize| {
-            let before: usize =
-                arguments[..index].iter().map(|argument| bulk_len(argument.len())).sum();
-            line_len(arguments.len()) + before + line_len(arguments[index].len())
+            let before: usize = (0..index).map(|before| bulk_len(length(before))).sum();
+            line_len(arguments.len()) + before + line_len(length(index))
         };
         let (first, second) = (offset(first), second.map(offset));
         Template { bytes, first, second }
@@ -27,7 +27,7 @@ impl Template {
 
     /// Does the same as [`Template::new`] without the line that states the number of arguments, for a part of a request
     /// whose rest is written elsewhere.
-    pub fn part(arguments: &[Vec<u8>], first: usize, second: Option<usize>) -> Template {
+    pub fn part<A: AsRef<[u8]>>(arguments: &[A], first: usize, second: Option<usize>) -> Template {
         let mut template = Template::new(arguments, first, second);
         let line = line_len(arguments.len());
         template.bytes.drain(..line);
