@@ -4,11 +4,13 @@
 mod keys;
 
 use anyhow::{Context, Result, ensure};
+use scurry_service::Request;
 
 use crate::client::Client;
 use crate::dialect::Dialect;
 use crate::names::account_text;
 use crate::random::Random;
+use crate::requests;
 use crate::resp::{Template, Value, write_word};
 use crate::scenario::Usage;
 use crate::workload::User;
@@ -221,7 +223,8 @@ pub fn audit_usage(
     let mut whole = Balance::default();
     (0..count).for_each(|number| whole.add(&of(number)));
     if dialect.has_totals() {
-        totals(&client.call_each(&["SCUR.TOTALS"])?, &plan.unit)?.check(&whole, "the totals")?;
+        totals(&client.call_each(&["SCUR.TOTALS"])?, plan.unit.as_str())?
+            .check(&whole, "the totals")?;
         accounts(client, dialect, &sample(count, seed), of)?;
         return Ok(());
     }
@@ -316,7 +319,7 @@ fn each_account(
     mut look: impl FnMut(u32, &str, &Balance) -> Result<()>,
 ) -> Result<Balance> {
     let mut sum = Balance::default();
-    let append = append(dialect, "AUDIT", numbers);
+    let append = append(dialect, requests::audit, numbers);
     client.pipeline(numbers.len(), append, |index, reply| {
         let (_, reply) = Value::read(reply)?;
         let number = numbers[index];
@@ -336,7 +339,7 @@ fn each_account(
 }
 
 fn no_sessions(client: &mut Client, dialect: Dialect, numbers: &[u32]) -> Result<()> {
-    client.pipeline(numbers.len(), append(dialect, "GET", numbers), |index, reply| {
+    client.pipeline(numbers.len(), append(dialect, requests::get, numbers), |index, reply| {
         let (_, reply) = Value::read(reply)?;
         let name = account_text(numbers[index]);
         ensure!(
@@ -348,9 +351,12 @@ fn no_sessions(client: &mut Client, dialect: Dialect, numbers: &[u32]) -> Result
     })
 }
 
-fn append(dialect: Dialect, command: &str, numbers: &[u32]) -> impl Fn(usize, &mut Vec<u8>) {
-    let blank = account_text(0).escape_ascii().to_string();
-    let arguments = dialect.arguments(command, &blank, &[]);
+fn append(
+    dialect: Dialect,
+    read: fn(&[u8]) -> Request,
+    numbers: &[u32],
+) -> impl Fn(usize, &mut Vec<u8>) {
+    let arguments = dialect.arguments(&read(&account_text(0)));
     let template = Template::new(&arguments, dialect.account_index(), None);
     let numbers = numbers.to_vec();
     move |index, out| template.append(out, &account_text(numbers[index]), &[])

@@ -1,5 +1,7 @@
 //! How charging commands are written for a target: natively, or as calls of a function library.
 
+use scurry_service::Request;
+
 /// Spelling of the charging commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dialect {
@@ -12,17 +14,14 @@ pub enum Dialect {
 }
 
 impl Dialect {
-    /// Returns the arguments of one command: the account, then `rest`.
-    pub fn arguments(self, command: &str, account: &str, rest: &[&str]) -> Vec<Vec<u8>> {
-        let mut arguments = match self {
-            Dialect::Scur | Dialect::Decided => vec![format!("SCUR.{command}").into_bytes()],
-            Dialect::Functions => {
-                let function = format!("scur_{}", command.to_lowercase());
-                vec![b"FCALL".to_vec(), function.into_bytes(), b"1".to_vec()]
-            }
-        };
-        arguments.push(account.as_bytes().to_vec());
-        arguments.extend(rest.iter().map(|argument| argument.as_bytes().to_vec()));
+    /// Returns the arguments of a request.
+    pub fn arguments(self, request: &Request) -> Vec<Vec<u8>> {
+        let encoded = request.arguments();
+        let mut arguments: Vec<Vec<u8>> = encoded.iter().map(<[u8]>::to_vec).collect();
+        if self == Dialect::Functions {
+            let function = request.command_name().to_lowercase().replace('.', "_");
+            arguments.splice(..1, [b"FCALL".to_vec(), function.into_bytes(), b"1".to_vec()]);
+        }
         arguments
     }
 
@@ -43,15 +42,15 @@ impl Dialect {
 #[cfg(test)]
 mod tests {
     use super::Dialect;
+    use crate::requests::get;
 
     #[test]
     fn all_dialects_put_the_account_where_they_say() {
         for dialect in [Dialect::Scur, Dialect::Decided, Dialect::Functions] {
-            let arguments = dialect.arguments("SESSION", "acc:1", &["s1"]);
+            let arguments = dialect.arguments(&get(b"acc:1"));
             assert_eq!(arguments[dialect.account_index()], b"acc:1");
-            assert_eq!(arguments.last().unwrap(), b"s1");
         }
-        assert_eq!(Dialect::Scur.arguments("GET", "a", &[])[0], b"SCUR.GET");
-        assert_eq!(Dialect::Functions.arguments("GET", "a", &[])[1], b"scur_get");
+        assert_eq!(Dialect::Scur.arguments(&get(b"a"))[0], b"SCUR.GET");
+        assert_eq!(Dialect::Functions.arguments(&get(b"a"))[..2], [&b"FCALL"[..], b"scur_get"]);
     }
 }

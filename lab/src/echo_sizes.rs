@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 use anyhow::{Result, bail};
+use scurry_service::Request;
 
 use crate::client::Client;
 use crate::dialect::Dialect;
@@ -36,21 +37,19 @@ pub struct EchoSizes {
 /// When the server refuses a request.
 pub fn learn(address: SocketAddr, charging: &Charging) -> Result<EchoSizes> {
     let mut client = Client::connect(address)?;
-    let account = account_text(0).escape_ascii().to_string();
-    let session = session_text(0).escape_ascii().to_string();
-    let mut call = |name: &str, rest: &[String]| -> Result<usize> {
-        let rest: Vec<&str> = rest.iter().map(String::as_str).collect();
-        let command = Dialect::Scur.arguments(name, &account, &rest);
-        match client.call_measured(&command)? {
-            (Value::Error(text), _) => bail!("SCUR.{name}: {text}"),
+    let (account, session) = (account_text(0), session_text(0));
+    let mut call = |request: &Request| -> Result<usize> {
+        match client.call_measured(&Dialect::Scur.arguments(request))? {
+            (Value::Error(text), _) => bail!("{}: {text}", request.command_name()),
             (_, length) => Ok(length),
         }
     };
-    call("CREATE", &charging.create_arguments())?;
+    call(&charging.create(&account))?;
     let mut lengths: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     let mut request = 0;
     for operation in charging.operations() {
-        let length = call(operation.name(), &charging.arguments(operation, &session, request))?;
+        let at = charging.at(&account, &session, request);
+        let length = call(&charging.request(operation, &at))?;
         lengths.entry(operation.name()).or_default().push(length);
         request += u32::from(operation.writes());
     }

@@ -2,6 +2,7 @@
 //! fewer accounts to compare.
 
 use anyhow::{Context, Result, ensure};
+use scurry_ledger::Name;
 use serde::Serialize;
 
 use crate::arguments::FillArguments;
@@ -132,7 +133,8 @@ fn scenario(accounts: u32, buckets: u32, seconds: f64) -> Result<Scenario> {
     for number in charging.bucket.len()..wanted {
         let like = &charging.bucket[0];
         let priority = i32::try_from(number)?.saturating_add(like.priority);
-        charging.bucket.push(Bucket { id: format!("b{number}"), priority, ..like.clone() });
+        let id = Name::new(format!("b{number}").as_bytes()).context("too many buckets")?;
+        charging.bucket.push(Bucket { id, priority, ..like.clone() });
     }
     scenario.check()?;
     Ok(scenario)

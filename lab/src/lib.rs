@@ -35,6 +35,7 @@ pub mod process;
 pub mod progress;
 pub mod random;
 pub mod report;
+pub mod requests;
 pub use scurry_resp::client as resp;
 pub mod results;
 pub mod rivals;

@@ -1,6 +1,7 @@
 //! Fills a store before the load: accounts, or the first value of every key.
 
 use anyhow::{Result, bail};
+use scurry_service::Request;
 
 use crate::client::Client;
 use crate::dialect::Dialect;
@@ -12,18 +13,18 @@ use crate::workload::{HashFieldsWorkload, IndexWorkload, KeyValueWorkload};
 /// Records between two updates of the progress.
 const STEP: usize = 50_000;
 
-/// Creates every account; `rest` are the arguments after its id.
+/// Creates every account; `create` is the CREATE of the first.
 ///
 /// # Errors
 /// When an account cannot be created, or the first error of `progress`.
 pub fn create_accounts(
     client: &mut Client,
     dialect: Dialect,
-    rest: &[String],
+    create: &Request,
     accounts: u32,
     progress: &mut dyn FnMut(usize, usize) -> Result<()>,
 ) -> Result<()> {
-    each_account(client, dialect, "CREATE", rest, accounts, progress)
+    each_account(client, dialect, create, accounts, progress)
 }
 
 /// Adds the counters to every account, one after the other.
@@ -37,25 +38,21 @@ pub fn add_counters(
     accounts: u32,
     progress: &mut dyn FnMut(usize, usize) -> Result<()>,
 ) -> Result<()> {
-    for rest in charging.counter_arguments() {
-        each_account(client, dialect, "COUNTER", &rest, accounts, progress)?;
+    for counter in charging.create_counters(&account_text(0)) {
+        each_account(client, dialect, &counter, accounts, progress)?;
     }
     Ok(())
 }
 
-/// Sends one command for every account.
+/// Sends the same command for every account; `first` is the one for the first account.
 fn each_account(
     client: &mut Client,
     dialect: Dialect,
-    command: &str,
-    rest: &[String],
+    first: &Request,
     accounts: u32,
     progress: &mut dyn FnMut(usize, usize) -> Result<()>,
 ) -> Result<()> {
-    let blank = account_text(0).escape_ascii().to_string();
-    let rest: Vec<&str> = rest.iter().map(String::as_str).collect();
-    let arguments = dialect.arguments(command, &blank, &rest);
-    let template = Template::new(&arguments, dialect.account_index(), None);
+    let template = Template::new(&dialect.arguments(first), dialect.account_index(), None);
     fill(client, accounts, progress, |number, out| {
         template.append(out, &account_text(number), &[]);
     })

@@ -9,7 +9,9 @@ mod steps;
 mod usage;
 
 use anyhow::{Context, Result, bail, ensure};
-use serde::Deserialize;
+use scurry_ledger::Name;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 
 use crate::names::ACCOUNTS_MAX;
 use crate::slow_disk::SlowDisk;
@@ -122,6 +124,13 @@ pub struct Scenario {
 
 fn one() -> u32 {
     1
+}
+
+/// Reads a name of the ledger.
+fn name<'de, D: Deserializer<'de>>(from: D) -> Result<Name, D::Error> {
+    let text = String::deserialize(from)?;
+    Name::new(text.as_bytes())
+        .ok_or_else(|| D::Error::custom(format!("{text:?} is no name: 1 to 16 printable bytes")))
 }
 
 /// Kind of load of a scenario.

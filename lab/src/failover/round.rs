@@ -1,17 +1,21 @@
 //! The requests of one account and their amounts. Each request consumes a different power of four, so the consumption
 //! of the account tells how many times each request was executed.
 
+use scurry_ledger::Command;
+use scurry_service::Request;
+
 use crate::dialect::Dialect;
 use crate::names::{account_text, session_text};
+use crate::requests::SessionAt;
 use crate::resp::encode;
 #[cfg(test)]
 use crate::scenario::CREDIT;
 use crate::scenario::Failover;
 
 /// Units that RESERVE and UPDATE request: no request uses more.
-const REQUESTED: u32 = 300;
+const REQUESTED: i64 = 300;
 /// Base of the amounts: it distinguishes up to three executions of a request.
-const BASE: i128 = 4;
+const BASE: i64 = 4;
 
 /// Kind of request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,7 +53,7 @@ impl Step {
 }
 
 /// Returns the amount that this step consumes.
-fn amount(step: usize) -> i128 {
+fn amount(step: usize) -> i64 {
     match step.checked_sub(1) {
         Some(power) => BASE.pow(u32::try_from(power).unwrap_or(0)),
         None => 0,
@@ -61,8 +65,8 @@ pub(super) fn times_done(consumed: i128) -> Option<[u8; STEPS.len()]> {
     let mut times = [0; STEPS.len()];
     let mut rest = consumed;
     for times in &mut times[1..] {
-        *times = u8::try_from(rest.rem_euclid(BASE)).ok()?;
-        rest = rest.div_euclid(BASE);
+        *times = u8::try_from(rest.rem_euclid(BASE.into())).ok()?;
+        rest = rest.div_euclid(BASE.into());
     }
     (rest == 0).then_some(times)
 }
@@ -86,25 +90,26 @@ impl Round {
 
     /// Encodes a request of this account; the same bytes every time.
     pub fn request(&self, plan: &Failover, dialect: Dialect, step: usize) -> Vec<u8> {
-        let account = account_text(self.account).escape_ascii().to_string();
-        let session = session_text(0).escape_ascii().to_string();
-        let (key, amount) = (plan.item_key.to_string(), amount(step).to_string());
-        let requested = REQUESTED.to_string();
-        let numbered = |number: u32| number.to_string();
-        let item = ["ITEM", &key, &plan.unit];
-        let (used, asks) = (["USED", &amount], ["REQUESTED", &requested]);
-        let words = |number: &str, rest: &[&[&str]]| {
-            let words = [&[session.as_str(), number], &item[..], &rest.concat()].concat();
-            words.into_iter().map(str::to_owned).collect::<Vec<_>>()
+        let (account, session) = (account_text(self.account), session_text(0));
+        let amount = amount(step);
+        let at = |number| SessionAt {
+            account: &account,
+            session: &session,
+            number,
+            key: plan.item_key,
+            unit: plan.unit,
         };
-        let rest = match STEPS[step] {
-            Step::Reserve => words("0", &[&asks]),
-            Step::Update(number) => words(&numbered(number), &[&used, &asks]),
-            Step::Terminate(number) => words(&numbered(number), &[&used]),
-            Step::Debit(number) => vec![format!("txn-{number}"), plan.unit.clone(), amount.clone()],
+        let request = match STEPS[step] {
+            Step::Reserve => at(0).reserve(REQUESTED),
+            Step::Update(number) => at(number).update(amount, REQUESTED),
+            Step::Terminate(number) => at(number).terminate(amount),
+            Step::Debit(number) => {
+                let txn = format!("txn-{number}");
+                let debit = Command::Debit { txn: txn.as_bytes(), unit: plan.unit, amount };
+                Request::write(&account, &debit)
+            }
         };
-        let rest: Vec<&str> = rest.iter().map(String::as_str).collect();
-        encode(&dialect.arguments(STEPS[step].name(), &account, &rest))
+        encode(&dialect.arguments(&request))
     }
 }
 
@@ -139,7 +144,7 @@ mod tests {
 
     #[test]
     fn what_was_consumed_says_how_often_each_request_was_done() {
-        let whole: i128 = (0..STEPS.len()).map(amount).sum();
+        let whole: i128 = (0..STEPS.len()).map(amount).map(i128::from).sum();
         assert_eq!(times_done(whole), Some([0, 1, 1, 1, 1, 1]));
         assert_eq!(times_done(0), Some([0; 6]));
         // The first DEBIT is missing, and the second was executed twice.
@@ -149,6 +154,6 @@ mod tests {
         assert_eq!(times_done(3 * whole + 1), None);
         assert_eq!(times_done(-1), None);
         assert!(3 * whole + i128::from(REQUESTED) <= i128::from(CREDIT));
-        assert!(amount(STEPS.len() - 1) <= i128::from(REQUESTED));
+        assert!(amount(STEPS.len() - 1) <= REQUESTED);
     }
 }

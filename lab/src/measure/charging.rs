@@ -42,7 +42,13 @@ impl Bench<'_> {
         let mut kept = None;
         let filling = self.fill(fleet, client, accounts, progress, |client, progress| {
             let created = if self.target.keeps_accounts_in_keys() { 1 } else { accounts };
-            create_accounts(client, dialect, &charging.create_arguments(), created, progress)?;
+            create_accounts(
+                client,
+                dialect,
+                &charging.create(&account_text(0)),
+                created,
+                progress,
+            )?;
             add_counters(client, dialect, charging, created, progress)?;
             if created < accounts {
                 kept = Some(copy_account(client, accounts, progress)?);
@@ -51,7 +57,7 @@ impl Bench<'_> {
         })?;
         let expected = |consumed, consumed_total| Expected {
             as_created: kept.as_deref(),
-            unit: &charging.unit,
+            unit: charging.unit.as_str(),
             credited_per_account: charging.credited_per_account(),
             consumed,
             consumed_total,
@@ -83,7 +89,8 @@ impl Bench<'_> {
         let addresses = addresses(fleet, routes.as_ref());
         let mut run = self.load(number, &mut workload, fleet, client, addresses, progress)?;
         if self.revives {
-            run.revival = Some(self.snapshot_and_restart(&mut workload, fleet, client, progress)?);
+            run.revival =
+                Some(self.snapshot_and_restart(&mut workload, fleet, client, progress)?);
         }
         let verdict = self.verdict(workload.errors(), || {
             replays_are_none(workload.replays())?;
@@ -132,7 +139,7 @@ impl Bench<'_> {
 fn charging_words(charging: &Charging) -> Vec<(&'static str, String)> {
     let operations: Vec<&str> = charging.operations().into_iter().map(Operation::name).collect();
     vec![
-        ("unit", charging.unit.clone()),
+        ("unit", charging.unit.as_str().to_owned()),
         ("item", charging.item_key.to_string()),
         ("requested", charging.requested.to_string()),
         ("used_update", charging.used_update.to_string()),

@@ -40,7 +40,7 @@ impl Bench<'_> {
         }
         let accounts = scenario.accounts;
         let filling = self.fill(system, client, accounts, progress, |client, progress| {
-            create_accounts(client, dialect, &failover.create_arguments(), accounts, progress)
+            create_accounts(client, dialect, &failover.create(&account_text(0)), accounts, progress)
         })?;
         let fleet =
             system.fleet_mut().context("the lab does nothing to a node that it has not started")?;
@@ -74,7 +74,7 @@ impl Bench<'_> {
         );
         // Connect again: the old connection may have ended with the node.
         let client = &mut system.connect()?;
-        let balances = balances(client, dialect, &all, &failover.unit)?;
+        let balances = balances(client, dialect, &all, failover.unit.as_str())?;
         let (loss, audit) = outcome.judge(|account| balances[account as usize]);
         let mut run = self.charged(number, &outcome)?;
         run.loss = Some(with_client_latencies(loss, &outcome)?);

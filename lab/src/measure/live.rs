@@ -30,7 +30,7 @@ impl Bench<'_> {
         }
         let accounts = scenario.accounts;
         let filling = self.fill(fleet, client, accounts, progress, |client, progress| {
-            create_accounts(client, dialect, &plan.create_arguments(), accounts, progress)
+            create_accounts(client, dialect, &plan.create(&account_text(0)), accounts, progress)
         })?;
         let (sessions, seed) = (scenario.sessions, scenario.seed);
         let mut workload = LiveWorkload::new(plan, dialect, accounts, sessions, seed);
@@ -56,7 +56,7 @@ impl Bench<'_> {
                 same_counts(counts, before, after)?;
             }
             let expected = Expected {
-                unit: &plan.unit,
+                unit: plan.unit.as_str(),
                 credited_per_account: plan.credit,
                 consumed: workload.consumed(),
                 consumed_total: workload.consumed().iter().map(|one| i128::from(*one)).sum(),

@@ -33,7 +33,7 @@ impl Bench<'_> {
         }
         let accounts = scenario.accounts;
         let filling = self.fill(fleet, client, accounts, progress, |client, progress| {
-            create_accounts(client, dialect, &plan.create_arguments(), accounts, progress)
+            create_accounts(client, dialect, &plan.create(&account_text(0)), accounts, progress)
         })?;
         let (sessions, seed) = (scenario.sessions, scenario.seed);
         let mut workload = UsageWorkload::new(plan, dialect, accounts, sessions, seed);
@@ -44,7 +44,7 @@ impl Bench<'_> {
         }
         let asks = dialect.has_totals() && plan.totals_seconds > 0.0;
         let teller = asks
-            .then(|| TotalsPoller::start(fleet.connect()?, &plan.unit, plan.totals_seconds))
+            .then(|| TotalsPoller::start(fleet.connect()?, plan.unit.as_str(), plan.totals_seconds))
             .transpose()?;
         let addresses = addresses(fleet, routes.as_ref());
         let mut run = self.load(number, &mut workload, fleet, client, addresses, progress)?;

@@ -1,14 +1,19 @@
 //! The charging part of a scenario: the loop of business operations and their amounts.
 
 use anyhow::{Result, ensure};
+use scurry_ledger::{Command, Name};
+use scurry_service::Request;
 use serde::Deserialize;
+
+use crate::requests::{self, SessionAt};
 
 /// Charging loop.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Charging {
     /// Unit of every amount.
-    pub unit: String,
+    #[serde(deserialize_with = "super::name")]
+    pub unit: Name,
     /// Rating group of the one item of a session.
     pub item_key: u32,
     /// Units that RESERVE and UPDATE request.
@@ -36,7 +41,8 @@ pub struct Charging {
 #[serde(deny_unknown_fields)]
 pub struct Bucket {
     /// Id of the bucket.
-    pub id: String,
+    #[serde(deserialize_with = "super::name")]
+    pub id: Name,
     /// First credit of the bucket.
     pub amount: i64,
     /// Priority of the bucket; the lowest burns first.
@@ -47,11 +53,15 @@ pub struct Bucket {
 }
 
 impl Bucket {
-    /// Returns the ids of the buckets.
-    fn ids(&self) -> Vec<String> {
+    /// Returns the ids of the buckets; one that is too long is empty, and refused.
+    fn ids(&self) -> Vec<Name> {
+        let numbered = |number| {
+            let id = format!("{}{number:02}", self.id.as_str());
+            Name::new(id.as_bytes()).unwrap_or(Name::EMPTY)
+        };
         match self.count {
-            1 => vec![self.id.clone()],
-            count => (1..=count).map(|number| format!("{}{number:02}", self.id)).collect(),
+            1 => vec![self.id],
+            count => (1..=count).map(numbered).collect(),
         }
     }
 }
@@ -118,46 +128,43 @@ impl Charging {
         all
     }
 
-    /// Returns the arguments of one operation after the account.
-    pub fn arguments(&self, operation: Operation, session: &str, request: u32) -> Vec<String> {
-        let mut arguments = match operation {
-            Operation::Get => return Vec::new(),
-            Operation::Session => return vec![session.to_owned()],
-            _ => vec![session.to_owned(), request.to_string()],
-        };
-        arguments.extend(["ITEM".to_owned(), self.item_key.to_string(), self.unit.clone()]);
-        let mut option = |name: &str, amount: i64| {
-            arguments.extend([name.to_owned(), amount.to_string()]);
-        };
+    /// Returns the request of an operation; `at` is the session, with the number of the request.
+    pub fn request(&self, operation: Operation, at: &SessionAt<'_>) -> Request {
         match operation {
-            Operation::Reserve => option("REQUESTED", self.requested),
-            Operation::Update => {
-                option("USED", self.used_update);
-                option("REQUESTED", self.requested);
-            }
-            _ => option("USED", self.used_terminate),
+            Operation::Get => requests::get(at.account),
+            Operation::Session => at.read(),
+            Operation::Reserve => at.reserve(self.requested),
+            Operation::Update => at.update(self.used_update, self.requested),
+            Operation::Terminate => at.terminate(self.used_terminate),
         }
-        arguments
     }
 
-    /// Returns the arguments of CREATE after the account.
-    pub fn create_arguments(&self) -> Vec<String> {
-        let mut arguments = Vec::new();
-        for bucket in &self.bucket {
-            let (amount, priority) = (bucket.amount.to_string(), bucket.priority.to_string());
-            for id in bucket.ids() {
-                let words = ["BUCKET", &id, &self.unit, &amount, "PRIORITY", &priority];
-                arguments.extend(words.map(str::to_owned));
-            }
-        }
-        arguments
+    /// Returns a session of the loop; `number` is that of its next request.
+    pub fn at<'a>(&self, account: &'a [u8], session: &'a [u8], number: u32) -> SessionAt<'a> {
+        SessionAt { account, session, number, key: self.item_key, unit: self.unit }
     }
 
-    /// Returns the arguments of COUNTER after the account, for each of its counters.
-    pub fn counter_arguments(&self) -> Vec<Vec<String>> {
+    /// Returns the CREATE of an account.
+    pub fn create(&self, account: &[u8]) -> Request {
+        let buckets = self.bucket.iter().flat_map(|bucket| {
+            let ids = bucket.ids().into_iter();
+            ids.map(|id| requests::bucket(id, self.unit, bucket.amount, Some(bucket.priority)))
+        });
+        requests::create(account, &buckets.collect::<Vec<_>>())
+    }
+
+    /// Returns the COUNTERs of an account, one for each of its counters.
+    pub fn create_counters(&self, account: &[u8]) -> Vec<Request> {
         let counter = |number: u32| {
-            let (txn, name) = (format!("counter{number:02}"), format!("c{number:02}"));
-            [txn.as_str(), &name, "1", "UNIT", &self.unit].map(str::to_owned).to_vec()
+            let (txn, id) = (format!("counter{number:02}"), format!("c{number:02}"));
+            let command = Command::Counter {
+                txn: txn.as_bytes(),
+                counter: Name::new(id.as_bytes()).unwrap_or(Name::EMPTY),
+                amount: 1,
+                unit: Some(self.unit),
+                period: None,
+            };
+            Request::write(account, &command)
         };
         (1..=self.counters).map(counter).collect()
     }
@@ -184,6 +191,8 @@ impl Charging {
         ensure!(operations.len() <= 100, "the loop has more than 100 operations");
         let buckets: u32 = self.bucket.iter().map(|bucket| bucket.count).sum();
         ensure!((1..=64).contains(&buckets), "an account needs a bucket, and has 64 at most");
+        let mut ids = self.bucket.iter().flat_map(Bucket::ids);
+        ensure!(ids.all(|id| id != Name::EMPTY), "the id of a bucket is too long for its number");
         ensure!(self.counters <= 32, "an account has 32 counters at most");
         ensure!(self.requested >= 1, "requested must be at least 1");
         ensure!(self.used_update >= 0 && self.used_terminate >= 0, "used is negative");
@@ -215,12 +224,21 @@ mod tests {
     #[test]
     fn the_arguments_are_those_of_the_grammar() {
         let charging = Scenario::built_in("moaf-scur").unwrap().charging.unwrap();
-        let words = |operation| charging.arguments(operation, "s1", 2).join(" ");
-        assert_eq!(words(Operation::Get), "");
-        assert_eq!(words(Operation::Session), "s1");
-        assert_eq!(words(Operation::Reserve), "s1 2 ITEM 1 octets REQUESTED 1000");
-        assert_eq!(words(Operation::Update), "s1 2 ITEM 1 octets USED 900 REQUESTED 1000");
-        assert_eq!(words(Operation::Terminate), "s1 2 ITEM 1 octets USED 700");
+        let words = |operation| {
+            let request = charging.request(operation, &charging.at(b"a", b"s1", 2));
+            let arguments = request.arguments();
+            let words: Vec<&str> =
+                arguments.iter().map(|word| std::str::from_utf8(word).unwrap()).collect();
+            words.join(" ")
+        };
+        assert_eq!(words(Operation::Get), "SCUR.GET a");
+        assert_eq!(words(Operation::Session), "SCUR.SESSION a s1");
+        assert_eq!(words(Operation::Reserve), "SCUR.RESERVE a s1 2 ITEM 1 octets REQUESTED 1000");
+        assert_eq!(
+            words(Operation::Update),
+            "SCUR.UPDATE a s1 2 ITEM 1 octets USED 900 REQUESTED 1000"
+        );
+        assert_eq!(words(Operation::Terminate), "SCUR.TERMINATE a s1 2 ITEM 1 octets USED 700");
         assert_eq!(charging.credited_per_account(), 2_000_000_000_000);
     }
 }

@@ -1,7 +1,11 @@
 //! The part of a scenario in which a node fails or hands over in the middle of the load.
 
 use anyhow::{Result, ensure};
+use scurry_ledger::Name;
+use scurry_service::Request;
 use serde::Deserialize;
+
+use crate::requests::{self, MAIN};
 
 /// Credit of an account: more than its requests consume when each is executed three times.
 pub const CREDIT: i64 = 10_000;
@@ -24,7 +28,8 @@ pub enum Event {
 #[serde(deny_unknown_fields)]
 pub struct Failover {
     /// Unit of every amount.
-    pub unit: String,
+    #[serde(deserialize_with = "super::name")]
+    pub unit: Name,
     /// Rating group of the one item of a session.
     pub item_key: u32,
     /// Copies required for an acknowledgement, for targets where a client has to request them.
@@ -35,9 +40,9 @@ pub struct Failover {
 }
 
 impl Failover {
-    /// Returns the arguments of CREATE after the account.
-    pub fn create_arguments(&self) -> Vec<String> {
-        ["BUCKET", "main", &self.unit, &CREDIT.to_string()].map(str::to_owned).to_vec()
+    /// Returns the CREATE of an account.
+    pub fn create(&self, account: &[u8]) -> Request {
+        requests::create(account, &[requests::bucket(MAIN, self.unit, CREDIT, None)])
     }
 
     pub(super) fn check(&self) -> Result<()> {

@@ -2,14 +2,19 @@
 //! and spend all the credit.
 
 use anyhow::{Result, ensure};
+use scurry_ledger::Name;
+use scurry_service::Request;
 use serde::Deserialize;
+
+use crate::requests::{self, MAIN};
 
 /// Live sessions.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Live {
     /// Unit of every amount.
-    pub unit: String,
+    #[serde(deserialize_with = "super::name")]
+    pub unit: Name,
     /// Rating group of the one item of a session.
     pub item_key: u32,
     /// Credit of every account, which is never refilled.
@@ -56,10 +61,9 @@ impl Live {
         f64::from(sessions) / self.think_seconds
     }
 
-    /// Returns the arguments of CREATE after the account.
-    pub fn create_arguments(&self) -> Vec<String> {
-        let amount = self.credit.to_string();
-        ["BUCKET", "main", &self.unit, &amount].map(str::to_owned).to_vec()
+    /// Returns the CREATE of an account.
+    pub fn create(&self, account: &[u8]) -> Request {
+        requests::create(account, &[requests::bucket(MAIN, self.unit, self.credit, None)])
     }
 
     pub(super) fn check(&self) -> Result<()> {

@@ -1,14 +1,19 @@
 //! The part of a scenario in which users report usage, reserve more and get refills.
 
 use anyhow::{Result, ensure};
+use scurry_ledger::Name;
+use scurry_service::Request;
 use serde::Deserialize;
+
+use crate::requests::{self, MAIN};
 
 /// Usage reports and refills. Every user has one account with one bucket and one session.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Usage {
     /// Unit of every amount.
-    pub unit: String,
+    #[serde(deserialize_with = "super::name")]
+    pub unit: Name,
     /// Rating group of the one item of a session.
     pub item_key: u32,
     /// First credit of every account.
@@ -30,10 +35,9 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// Returns the arguments of CREATE after the account.
-    pub fn create_arguments(&self) -> Vec<String> {
-        let amount = self.credit.to_string();
-        ["BUCKET", "main", &self.unit, &amount].map(str::to_owned).to_vec()
+    /// Returns the CREATE of an account.
+    pub fn create(&self, account: &[u8]) -> Request {
+        requests::create(account, &[requests::bucket(MAIN, self.unit, self.credit, None)])
     }
 
     pub(super) fn check(&self) -> Result<()> {

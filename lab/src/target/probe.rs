@@ -2,13 +2,21 @@
 //! store that adds grants instead of replacing them is fast too.
 
 use anyhow::{Context, Result, bail, ensure};
+use scurry_ledger::{BucketAttributes, Command, Name};
+use scurry_service::{Request, SessionStep};
 
 use crate::client::Client;
 use crate::dialect::Dialect;
+use crate::requests::{self, SessionAt};
 use crate::resp::Value;
 
-const ACCOUNT: &str = "probe";
-const UNIT: &str = "probe";
+const ACCOUNT: &[u8] = b"probe";
+const UNIT: Name = Name::literal("probe");
+/// Buckets of the account, by their place in burn order.
+const FIRST: Name = Name::literal("first");
+const LATER: Name = Name::literal("later");
+/// Key of plain commands.
+const KEY: &str = "probe";
 /// Fields of an item in a reply: key, code, granted, final, uncollected. A cause may follow.
 const ITEM_FIELDS: usize = 5;
 
@@ -25,11 +33,9 @@ struct Probe<'a> {
 /// The first rule that the target breaks.
 pub fn probe_charging(client: &mut Client, dialect: Dialect) -> Result<()> {
     let mut probe = Probe { client, dialect };
-    let buckets = [
-        "BUCKET", "later", UNIT, "5000", "PRIORITY", "2", //
-        "BUCKET", "first", UNIT, "1000", "PRIORITY", "1",
-    ];
-    probe.expect("CREATE", &buckets, "[OK, 1]", "an account is created")?;
+    let bucket = |id, amount, priority| requests::bucket(id, UNIT, amount, Some(priority));
+    let create = requests::create(ACCOUNT, &[bucket(LATER, 5_000, 2), bucket(FIRST, 1_000, 1)]);
+    probe.expect(&create, "[OK, 1]", "an account is created")?;
     probe.reserve_in_burn_order()?;
     probe.update_replaces()?;
     probe.terminate_and_remember()?;
@@ -43,11 +49,11 @@ pub fn probe_charging(client: &mut Client, dialect: Dialect) -> Result<()> {
 /// The first rule that the target breaks.
 pub fn probe_refill(client: &mut Client, dialect: Dialect) -> Result<()> {
     let mut probe = Probe { client, dialect };
-    let topup = ["refill1", "later", "250"];
+    let topup = topup(250);
     let before = [("first", 0, 0), ("later", -100, 0)];
     probe.expect_buckets(&before, "nothing has happened yet")?;
-    let first = probe.call("TOPUP", &topup)?;
-    let second = probe.call("TOPUP", &topup)?;
+    let first = probe.call(&topup)?;
+    let second = probe.call(&topup)?;
     // [code, replayed, version, amount]
     for (reply, replayed) in [(&first, 0), (&second, 1)] {
         let is_right = matches!(
@@ -58,7 +64,19 @@ pub fn probe_refill(client: &mut Client, dialect: Dialect) -> Result<()> {
         ensure!(is_right, "a refill is carried out once: TOPUP answers {reply}");
     }
     probe.expect_buckets(&[("first", 0, 0), ("later", 150, 0)], "a refill is carried out once")?;
-    probe.refuse("TOPUP", &["refill1", "later", "251"], "REQUEST_MISMATCH", "another is refused")
+    probe.refuse(&self::topup(251), "REQUEST_MISMATCH", "another is refused")
+}
+
+/// Returns a refill of the bucket `later`.
+fn topup(amount: i64) -> Request {
+    let attributes = BucketAttributes::default();
+    let topup = Command::TopUp { txn: b"refill1", bucket: LATER, amount, unit: None, attributes };
+    Request::write(ACCOUNT, &topup)
+}
+
+/// Returns a session of the probe's account; `number` is that of its next request.
+fn at(session: &str, number: u32) -> SessionAt<'_> {
+    SessionAt { account: ACCOUNT, session: session.as_bytes(), number, key: 1, unit: UNIT }
 }
 
 /// Checks that plain commands work.
@@ -67,10 +85,10 @@ pub fn probe_refill(client: &mut Client, dialect: Dialect) -> Result<()> {
 /// The first command that does not work.
 pub fn probe_key_value(client: &mut Client) -> Result<()> {
     let steps: [(&[&str], &str); 4] = [
-        (&["SET", ACCOUNT, "value"], "OK"),
-        (&["GET", ACCOUNT], "value"),
-        (&["DEL", ACCOUNT], "1"),
-        (&["GET", ACCOUNT], "nil"),
+        (&["SET", KEY, "value"], "OK"),
+        (&["GET", KEY], "value"),
+        (&["DEL", KEY], "1"),
+        (&["GET", KEY], "nil"),
     ];
     for (command, expected) in steps {
         let found = client.call(command)?.to_string();
@@ -81,81 +99,51 @@ pub fn probe_key_value(client: &mut Client) -> Result<()> {
 
 impl Probe<'_> {
     fn reserve_in_burn_order(&mut self) -> Result<()> {
-        let reserve = ["p1", "0", "ITEM", "1", UNIT, "REQUESTED", "1500"];
-        self.expect(
-            "RESERVE",
-            &reserve,
-            "[OK, 0, 1, [[1, OK, 1500, 0, 0]]]",
-            "a reservation is granted",
-        )?;
+        let reserve = at("p1", 0).reserve(1_500);
+        self.expect(&reserve, "[OK, 0, 1, [[1, OK, 1500, 0, 0]]]", "a reservation is granted")?;
         let expected = [("first", 0, 1000), ("later", 4500, 500)];
         self.expect_buckets(&expected, "slices are taken in burn order")?;
-        self.expect(
-            "RESERVE",
-            &reserve,
-            "[OK, 1, 1, [[1, OK, 1500, 0, 0]]]",
-            "a duplicate is replayed",
-        )?;
+        self.expect(&reserve, "[OK, 1, 1, [[1, OK, 1500, 0, 0]]]", "a duplicate is replayed")?;
         self.expect_buckets(&expected, "a duplicate changes nothing")?;
-        let again = ["p1", "1", "ITEM", "1", UNIT, "REQUESTED", "1"];
-        self.refuse("RESERVE", &again, "SESSION_EXISTS", "a session opens once")
+        let again = at("p1", 1).reserve(1);
+        self.refuse(&again, "SESSION_EXISTS", "a session opens once")
     }
 
     fn update_replaces(&mut self) -> Result<()> {
-        let update = ["p1", "1", "ITEM", "1", UNIT, "USED", "300", "REQUESTED", "600"];
-        self.expect("UPDATE", &update, "[OK, 0, 2, [[1, OK, 600, 0, 0]]]", "an update grants")?;
-        let session = self.call("SESSION", &["p1"])?;
+        let update = at("p1", 1).update(300, 600);
+        self.expect(&update, "[OK, 0, 2, [[1, OK, 600, 0, 0]]]", "an update grants")?;
+        let session = self.call(&at("p1", 0).read())?;
         let item = session.entry("session").entry("items").elements().first().map(Value::to_string);
         // key, unit, granted, outstanding, used, from_hold, direct, released, uncollected
-        let expected = format!("[1, {UNIT}, 2100, 600, 300, 300, 0, 1200, 0]");
+        let expected = format!("[1, {}, 2100, 600, 300, 300, 0, 1200, 0]", UNIT.as_str());
         ensure!(
             item.as_deref() == Some(&expected),
             "an update replaces the hold: the item is {}, not {expected}",
             item.unwrap_or_default()
         );
-        self.expect(
-            "UPDATE",
-            &update,
-            "[OK, 1, 2, [[1, OK, 600, 0, 0]]]",
-            "a duplicate is replayed",
-        )?;
-        let other = ["p1", "1", "ITEM", "1", UNIT, "USED", "301", "REQUESTED", "600"];
-        self.refuse("UPDATE", &other, "REQUEST_MISMATCH", "another body is refused")
+        self.expect(&update, "[OK, 1, 2, [[1, OK, 600, 0, 0]]]", "a duplicate is replayed")?;
+        let other = at("p1", 1).update(301, 600);
+        self.refuse(&other, "REQUEST_MISMATCH", "another body is refused")
     }
 
     fn terminate_and_remember(&mut self) -> Result<()> {
-        let terminate = ["p1", "2", "ITEM", "1", UNIT, "USED", "100"];
-        self.expect("TERMINATE", &terminate, "[OK, 0, 0, [[1, OK, 0, 0, 0]]]", "a session ends")?;
-        self.expect(
-            "TERMINATE",
-            &terminate,
-            "[OK, 1, 0, [[1, OK, 0, 0, 0]]]",
-            "its end is replayed",
-        )?;
-        let late = ["p1", "3", "ITEM", "1", UNIT, "USED", "1"];
-        self.refuse("UPDATE", &late, "UNKNOWN_SESSION", "nothing follows the end")?;
-        self.refuse("SESSION", &["p1"], "UNKNOWN_SESSION", "a closed session is not shown")?;
+        let terminate = at("p1", 2).terminate(100);
+        self.expect(&terminate, "[OK, 0, 0, [[1, OK, 0, 0, 0]]]", "a session ends")?;
+        self.expect(&terminate, "[OK, 1, 0, [[1, OK, 0, 0, 0]]]", "its end is replayed")?;
+        let late = at("p1", 3).step(SessionStep::Update, Some(1), None);
+        self.refuse(&late, "UNKNOWN_SESSION", "nothing follows the end")?;
+        self.refuse(&at("p1", 0).read(), "UNKNOWN_SESSION", "a closed session is not shown")?;
         self.expect_buckets(&[("first", 600, 0), ("later", 5000, 0)], "what was not used goes back")
     }
 
     fn overdraw(&mut self) -> Result<()> {
-        let reserve = ["p2", "0", "ITEM", "1", UNIT, "REQUESTED", "10000"];
-        self.expect(
-            "RESERVE",
-            &reserve,
-            "[OK, 0, 1, [[1, OK, 5600, 1, 0]]]",
-            "a partial grant is final",
-        )?;
-        let update = ["p2", "1", "ITEM", "1", UNIT, "USED", "5700", "REQUESTED", "100"];
+        let reserve = at("p2", 0).reserve(10_000);
+        self.expect(&reserve, "[OK, 0, 1, [[1, OK, 5600, 1, 0]]]", "a partial grant is final")?;
+        let update = at("p2", 1).update(5_700, 100);
         let denied = "[CREDIT_LIMIT_REACHED, 0, 2, [[1, CREDIT_LIMIT_REACHED, 0, 1, 0]]]";
-        self.expect("UPDATE", &update, denied, "use beyond the grant is debited, then denied")?;
-        let terminate = ["p2", "2", "ITEM", "1", UNIT, "USED", "0"];
-        self.expect(
-            "TERMINATE",
-            &terminate,
-            "[OK, 0, 0, [[1, OK, 0, 0, 0]]]",
-            "a denied session ends",
-        )?;
+        self.expect(&update, denied, "use beyond the grant is debited, then denied")?;
+        let terminate = at("p2", 2).terminate(0);
+        self.expect(&terminate, "[OK, 0, 0, [[1, OK, 0, 0, 0]]]", "a denied session ends")?;
         self.expect_buckets(
             &[("first", 0, 0), ("later", -100, 0)],
             "the overrun is the last bucket's",
@@ -163,7 +151,7 @@ impl Probe<'_> {
     }
 
     fn balance(&mut self) -> Result<()> {
-        let audit = self.call("AUDIT", &[])?;
+        let audit = self.call(&requests::audit(ACCOUNT))?;
         ensure!(
             audit.entry("ok") == &Value::Integer(1),
             "AUDIT finds the account unbalanced: {audit}"
@@ -180,38 +168,43 @@ impl Probe<'_> {
             }
         }
         ensure!(sums == [-100, 0, 6000, 6100], "available, held, credited, consumed are {sums:?}");
-        let unknown = self.dialect.arguments("GET", "probe:none", &[]);
+        let unknown = self.dialect.arguments(&requests::get(b"probe:none"));
         match self.client.call(&unknown)? {
             Value::Error(text) if text.starts_with("UNKNOWN_ACCOUNT") => Ok(()),
             other => bail!("GET of an unknown account answers {other}"),
         }
     }
 
-    fn call(&mut self, command: &str, rest: &[&str]) -> Result<Value> {
-        self.client.call(&self.dialect.arguments(command, ACCOUNT, rest))
+    fn call(&mut self, request: &Request) -> Result<Value> {
+        self.client.call(&self.dialect.arguments(request))
     }
 
     /// Compares an answer with the expected one, ignoring the causes of denied items.
-    fn expect(&mut self, command: &str, rest: &[&str], expected: &str, rule: &str) -> Result<()> {
-        let found = without_causes(self.call(command, rest)?).to_string();
+    fn expect(&mut self, request: &Request, expected: &str, rule: &str) -> Result<()> {
+        let found = without_causes(self.call(request)?).to_string();
         ensure!(
             found == expected,
-            "{rule}: {command} {} answers {found}, not {expected}",
-            rest.join(" ")
+            "{rule}: {} answers {found}, not {expected}",
+            self.line(request)
         );
         Ok(())
     }
 
-    fn refuse(&mut self, command: &str, rest: &[&str], name: &str, rule: &str) -> Result<()> {
-        match self.call(command, rest)? {
+    fn refuse(&mut self, request: &Request, name: &str, rule: &str) -> Result<()> {
+        match self.call(request)? {
             Value::Error(text) if text.split(' ').next() == Some(name) => Ok(()),
-            found => bail!("{rule}: {command} {} answers {found}, not {name}", rest.join(" ")),
+            found => bail!("{rule}: {} answers {found}, not {name}", self.line(request)),
         }
+    }
+
+    /// Returns a request as text.
+    fn line(&self, request: &Request) -> String {
+        self.dialect.arguments(request).join(&b' ').escape_ascii().to_string()
     }
 
     /// Compares buckets as (id, available, held), in any order.
     fn expect_buckets(&mut self, expected: &[(&str, i64, i64)], rule: &str) -> Result<()> {
-        let account = self.call("GET", &[])?;
+        let account = self.call(&requests::get(ACCOUNT))?;
         let mut found: Vec<(&str, i64, i64)> = Vec::new();
         for bucket in account.entry("buckets").elements() {
             match bucket.elements() {

@@ -1,37 +1,47 @@
 //! The probe of targets that only support two phases: hold an amount, then take part of it.
 
 use anyhow::{Result, bail, ensure};
+use scurry_ledger::Name;
+use scurry_service::Request;
 
 use crate::client::Client;
 use crate::dialect::Dialect;
+use crate::requests::{self, MAIN, SessionAt};
 use crate::resp::Value;
 
-const ACCOUNT: &str = "probe";
+const ACCOUNT: &[u8] = b"probe";
+const UNIT: Name = Name::literal("probe");
 
 /// Checks the rules on which the two phases depend.
 ///
 /// # Errors
 /// The first rule that the target breaks.
 pub fn probe_two_phase(client: &mut Client, dialect: Dialect) -> Result<()> {
-    let mut call = |command: &str, rest: &str| {
-        let rest: Vec<&str> = rest.split_whitespace().collect();
-        client.call(&dialect.arguments(command, ACCOUNT, &rest))
+    let mut call = |request: &Request| client.call(&dialect.arguments(request));
+    let at = |session: &'static str, number| SessionAt {
+        account: ACCOUNT,
+        session: session.as_bytes(),
+        number,
+        key: 1,
+        unit: UNIT,
     };
-    expect(&call("CREATE", "BUCKET main probe 1000")?, "[OK, 1]", "an account is created")?;
-    let reserved = call("RESERVE", "p1 0 ITEM 1 probe REQUESTED 700")?;
+    let create = requests::create(ACCOUNT, &[requests::bucket(MAIN, UNIT, 1_000, None)]);
+    let audit = requests::audit(ACCOUNT);
+    expect(&call(&create)?, "[OK, 1]", "an account is created")?;
+    let reserved = call(&at("p1", 0).reserve(700))?;
     expect(&reserved, "[OK, 0, 0, [[1, OK, 700, 0, 0]]]", "an amount is set aside")?;
-    balance(&call("AUDIT", "")?, [300, 700, 1000, 0])?;
-    let refused = call("RESERVE", "p2 0 ITEM 1 probe REQUESTED 400")?;
+    balance(&call(&audit)?, [300, 700, 1000, 0])?;
+    let refused = call(&at("p2", 0).reserve(400))?;
     let is_refused = refused.elements().first().and_then(Value::text) != Some("OK");
     ensure!(is_refused, "what the account does not cover is refused: RESERVE answers {refused}");
-    let posted = call("TERMINATE", "p1 1 ITEM 1 probe USED 300")?;
+    let posted = call(&at("p1", 1).terminate(300))?;
     expect(&posted, "[OK, 0, 0, [[1, OK, 0, 0, 0]]]", "a part is taken")?;
-    balance(&call("AUDIT", "")?, [700, 0, 1000, 300])?;
-    call("RESERVE", "p3 0 ITEM 1 probe REQUESTED 700")?;
-    let voided = call("TERMINATE", "p3 1 ITEM 1 probe USED 0")?;
+    balance(&call(&audit)?, [700, 0, 1000, 300])?;
+    call(&at("p3", 0).reserve(700))?;
+    let voided = call(&at("p3", 1).terminate(0))?;
     expect(&voided, "[OK, 0, 0, [[1, OK, 0, 0, 0]]]", "all of it is given back")?;
-    balance(&call("AUDIT", "")?, [700, 0, 1000, 300])?;
-    match call("TERMINATE", "p3 2 ITEM 1 probe USED 0")? {
+    balance(&call(&audit)?, [700, 0, 1000, 300])?;
+    match call(&at("p3", 2).terminate(0))? {
         Value::Error(_) => Ok(()),
         found => bail!("nothing is taken twice: TERMINATE answers {found}"),
     }

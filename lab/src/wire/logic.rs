@@ -71,7 +71,12 @@ enum Decided {
 
 impl CasTranslator {
     pub(super) fn new(inner: Option<Box<dyn Translator>>) -> CasTranslator {
-        CasTranslator { inner, pending: VecDeque::new(), desk: Desk::default(), between: Vec::new() }
+        CasTranslator {
+            inner,
+            pending: VecDeque::new(),
+            desk: Desk::default(),
+            between: Vec::new(),
+        }
     }
 
     /// Sends a command for a session.

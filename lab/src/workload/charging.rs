@@ -260,14 +260,12 @@ impl Workload for ChargingWorkload {
 
 /// Builds the template and the effect of one operation.
 fn step(plan: &ChargingPlan<'_>, operation: Operation, index: u8, request: u32) -> TemplateStep {
-    let account = account_text(0).escape_ascii().to_string();
-    let session = session_text(0).escape_ascii().to_string();
-    let rest = plan.charging.arguments(operation, &session, request);
-    let rest: Vec<&str> = rest.iter().map(String::as_str).collect();
-    let arguments = plan.dialect.arguments(operation.name(), &account, &rest);
+    let charging = plan.charging;
+    let (account, session) = (account_text(0), session_text(0));
+    let request = charging.request(operation, &charging.at(&account, &session, request));
+    let arguments = plan.dialect.arguments(&request);
     let first = plan.dialect.account_index();
     let second = (operation != Operation::Get).then_some(first + 1);
-    let charging = plan.charging;
     let effect = match operation {
         Operation::Get | Operation::Session => Effect::Read,
         Operation::Reserve => Effect::Open { requested: charging.requested },

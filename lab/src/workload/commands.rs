@@ -1,100 +1,118 @@
 //! The charging commands of loads with amounts that differ from one request to the next.
 
+use scurry_ledger::{BucketAttributes, Command, Name};
+use scurry_service::Request;
+
 use crate::dialect::Dialect;
+use crate::requests::SessionAt;
 use crate::resp::{write_count, write_number, write_word};
 
 /// Commands of sessions with one item, and of refills, in the target's spelling.
 #[derive(Debug)]
 pub(super) struct Commands {
-    reserve: Head,
-    update: Head,
-    terminate: Head,
-    topup: Head,
-    /// `ITEM key unit`, encoded.
-    item: Vec<u8>,
-    bucket: String,
+    reserve: CutRequest<4>,
+    update: CutRequest<5>,
+    terminate: CutRequest<4>,
+    topup: CutRequest<3>,
 }
 
-/// Encoded bytes of a command before its account.
+/// A request that was encoded once, and cut at the arguments that differ from one request to the next.
 #[derive(Debug)]
-struct Head {
-    words: u64,
-    bytes: Vec<u8>,
+struct CutRequest<const CUTS: usize> {
+    /// Bytes before each of these arguments.
+    before: [Vec<u8>; CUTS],
+    /// Bytes after the last one.
+    end: Vec<u8>,
 }
 
-impl Head {
-    fn new(dialect: Dialect, command: &str) -> Head {
-        let mut words = dialect.arguments(command, "", &[]);
-        words.pop();
-        let mut bytes = Vec::new();
-        words.iter().for_each(|word| write_word(&mut bytes, word));
-        Head { words: words.len() as u64, bytes }
+/// An argument of a request.
+#[derive(Clone, Copy, Debug)]
+enum Argument<'a> {
+    Word(&'a [u8]),
+    Number(u64),
+}
+
+impl<const CUTS: usize> CutRequest<CUTS> {
+    /// Encodes a request, and cuts it at arguments with these indexes, which ascend; the account's is 0.
+    fn new(dialect: Dialect, request: &Request, cuts: [usize; CUTS]) -> CutRequest<CUTS> {
+        let arguments = dialect.arguments(request);
+        let mut from = 0;
+        let piece = |words: &[Vec<u8>], out: &mut Vec<u8>| {
+            words.iter().for_each(|word| write_word(out, word));
+        };
+        let before = cuts.map(|cut| {
+            let (mut bytes, cut) = (Vec::new(), dialect.account_index() + cut);
+            if from == 0 {
+                write_count(&mut bytes, arguments.len() as u64);
+            }
+            piece(&arguments[from..cut], &mut bytes);
+            from = cut + 1;
+            bytes
+        });
+        let mut end = Vec::new();
+        piece(&arguments[from..], &mut end);
+        CutRequest { before, end }
     }
 
-    /// Begins a request with `more` arguments after the account.
+    /// Appends the request with these arguments.
     #[inline]
-    fn begin(&self, out: &mut Vec<u8>, account: &[u8], more: u64) {
-        write_count(out, self.words + 1 + more);
-        out.extend_from_slice(&self.bytes);
-        write_word(out, account);
+    fn append(&self, out: &mut Vec<u8>, arguments: [Argument<'_>; CUTS]) {
+        for (before, argument) in self.before.iter().zip(arguments) {
+            out.extend_from_slice(before);
+            match argument {
+                Argument::Word(word) => write_word(out, word),
+                Argument::Number(number) => write_number(out, number),
+            }
+        }
+        out.extend_from_slice(&self.end);
     }
 }
 
 impl Commands {
-    pub(super) fn new(dialect: Dialect, item_key: u32, unit: &str, bucket: &str) -> Commands {
-        let mut item = Vec::new();
-        write_word(&mut item, b"ITEM");
-        write_number(&mut item, item_key.into());
-        write_word(&mut item, unit.as_bytes());
+    pub(super) fn new(dialect: Dialect, key: u32, unit: Name, bucket: Name) -> Commands {
+        let at = SessionAt { account: b"", session: b"", number: 0, key, unit };
+        let topup = Command::TopUp {
+            txn: b"",
+            bucket,
+            amount: 1,
+            unit: None,
+            attributes: BucketAttributes::default(),
+        };
+        // account, session, number, ITEM, key, unit, option, amount, option, amount
         Commands {
-            reserve: Head::new(dialect, "RESERVE"),
-            update: Head::new(dialect, "UPDATE"),
-            terminate: Head::new(dialect, "TERMINATE"),
-            topup: Head::new(dialect, "TOPUP"),
-            item,
-            bucket: bucket.to_owned(),
+            reserve: CutRequest::new(dialect, &at.reserve(1), [0, 1, 2, 7]),
+            update: CutRequest::new(dialect, &at.update(1, 1), [0, 1, 2, 7, 9]),
+            terminate: CutRequest::new(dialect, &at.terminate(1), [0, 1, 2, 7]),
+            // account, txn, bucket, amount
+            topup: CutRequest::new(dialect, &Request::write(b"", &topup), [0, 1, 3]),
         }
     }
 
-    /// Appends `RESERVE account session request ITEM key unit REQUESTED n`.
+    /// Appends a RESERVE.
     #[inline]
     pub(super) fn reserve(&self, out: &mut Vec<u8>, at: &RequestId<'_>, requested: i64) {
-        self.reserve.begin(out, at.account, 7);
-        self.place(out, at);
-        option(out, b"REQUESTED", requested);
+        let [account, session, number] = at.arguments();
+        self.reserve.append(out, [account, session, number, amount(requested)]);
     }
 
-    /// Appends `UPDATE account session request ITEM key unit USED n REQUESTED n`.
+    /// Appends an UPDATE.
     #[inline]
     pub(super) fn update(&self, out: &mut Vec<u8>, at: &RequestId<'_>, used: i64, requested: i64) {
-        self.update.begin(out, at.account, 9);
-        self.place(out, at);
-        option(out, b"USED", used);
-        option(out, b"REQUESTED", requested);
+        let [account, session, number] = at.arguments();
+        self.update.append(out, [account, session, number, amount(used), amount(requested)]);
     }
 
-    /// Appends `TERMINATE account session request ITEM key unit USED n`.
+    /// Appends a TERMINATE.
     #[inline]
     pub(super) fn terminate(&self, out: &mut Vec<u8>, at: &RequestId<'_>, used: i64) {
-        self.terminate.begin(out, at.account, 7);
-        self.place(out, at);
-        option(out, b"USED", used);
+        let [account, session, number] = at.arguments();
+        self.terminate.append(out, [account, session, number, amount(used)]);
     }
 
-    /// Appends `TOPUP account txn bucket amount`.
+    /// Appends a TOPUP.
     #[inline]
-    pub(super) fn topup(&self, out: &mut Vec<u8>, account: &[u8], txn: &[u8], amount: i64) {
-        self.topup.begin(out, account, 3);
-        write_word(out, txn);
-        write_word(out, self.bucket.as_bytes());
-        write_number(out, amount.unsigned_abs());
-    }
-
-    #[inline]
-    fn place(&self, out: &mut Vec<u8>, at: &RequestId<'_>) {
-        write_word(out, at.session);
-        write_number(out, at.request.into());
-        out.extend_from_slice(&self.item);
+    pub(super) fn topup(&self, out: &mut Vec<u8>, account: &[u8], txn: &[u8], credit: i64) {
+        self.topup.append(out, [Argument::Word(account), Argument::Word(txn), amount(credit)]);
     }
 }
 
@@ -106,21 +124,29 @@ pub(super) struct RequestId<'a> {
     pub(super) request: u32,
 }
 
-/// Appends an option; amounts of loads are never negative.
+impl RequestId<'_> {
+    #[inline]
+    fn arguments(&self) -> [Argument<'_>; 3] {
+        let number = Argument::Number(self.request.into());
+        [Argument::Word(self.account), Argument::Word(self.session), number]
+    }
+}
+
+/// Returns an amount as an argument; amounts of loads are never negative.
 #[inline]
-fn option(out: &mut Vec<u8>, name: &[u8], amount: i64) {
-    write_word(out, name);
-    write_number(out, amount.unsigned_abs());
+fn amount(amount: i64) -> Argument<'static> {
+    Argument::Number(amount.unsigned_abs())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::requests::MAIN;
     use crate::resp::words;
 
     #[test]
     fn the_commands_are_those_of_the_grammar() {
-        let commands = Commands::new(Dialect::Scur, 1, "octets", "main");
+        let commands = Commands::new(Dialect::Scur, 1, Name::literal("octets"), MAIN);
         let at = RequestId { account: b"a", session: b"s", request: 2 };
         let mut all = [Vec::new(), Vec::new(), Vec::new(), Vec::new()];
         commands.reserve(&mut all[0], &at, 10);
@@ -144,7 +170,7 @@ mod tests {
 
     #[test]
     fn a_function_is_called_with_one_key() {
-        let commands = Commands::new(Dialect::Functions, 1, "octets", "main");
+        let commands = Commands::new(Dialect::Functions, 1, Name::literal("octets"), MAIN);
         let mut out = Vec::new();
         commands.topup(&mut out, b"a", b"t1", 5);
         let words: Vec<&[u8]> = words(&out).collect();

@@ -10,6 +10,7 @@ use crate::dialect::Dialect;
 use crate::errors::ErrorTally;
 use crate::names::{account_text, session_text};
 use crate::random::Random;
+use crate::requests::MAIN;
 use crate::resp::{Stop, read_write_reply, skip};
 use crate::routes::Owners;
 use crate::scenario::Live;
@@ -89,7 +90,7 @@ impl LiveWorkload {
     ) -> LiveWorkload {
         LiveWorkload {
             operations: ["RESERVE", "UPDATE", "TERMINATE"].map(str::to_owned).to_vec(),
-            commands: Commands::new(dialect, plan.item_key, &plan.unit, ""),
+            commands: Commands::new(dialect, plan.item_key, plan.unit, MAIN),
             plan: plan.clone(),
             pick: Pick::new(plan, accounts),
             random: Random::seeded(seed),

@@ -8,6 +8,7 @@ use crate::dialect::Dialect;
 use crate::errors::ErrorTally;
 use crate::names::{account_text, digits, session_text};
 use crate::random::Random;
+use crate::requests::MAIN;
 use crate::resp::{Stop, read_amount_reply, read_write_reply, skip};
 use crate::routes::Owners;
 use crate::scenario::Usage;
@@ -15,9 +16,6 @@ use crate::scenario::Usage;
 const RESERVE: u8 = 0;
 const UPDATE: u8 = 1;
 const TOPUP: u8 = 2;
-
-/// Bucket that refills go to.
-pub(crate) const BUCKET: &str = "main";
 
 /// Usage workload.
 #[derive(Debug)]
@@ -70,7 +68,7 @@ impl UsageWorkload {
     ) -> UsageWorkload {
         UsageWorkload {
             operations: ["RESERVE", "UPDATE", "TOPUP"].map(str::to_owned).to_vec(),
-            commands: Commands::new(dialect, plan.item_key, &plan.unit, BUCKET),
+            commands: Commands::new(dialect, plan.item_key, plan.unit, MAIN),
             plan: plan.clone(),
             random: Random::seeded(seed),
             users: vec![User::default(); accounts as usize],
@@ -217,10 +215,11 @@ impl Workload for UsageWorkload {
 mod tests {
     use super::*;
     use crate::resp::words;
+    use scurry_ledger::Name;
 
     fn workload(report_share: u32, refill_share: u32) -> UsageWorkload {
         let plan = Usage {
-            unit: "units".to_owned(),
+            unit: Name::literal("units"),
             item_key: 1,
             credit: 1_000,
             report_share,

@@ -85,7 +85,8 @@ fn a_change_is_read_decided_and_swapped_and_a_read_is_not_written() {
 
 #[test]
 fn who_comes_too_late_decides_again() {
-    let (mut one, mut two, mut server) = (CasTranslator::new(None), CasTranslator::new(None), Server::default());
+    let (mut one, mut two, mut server) =
+        (CasTranslator::new(None), CasTranslator::new(None), Server::default());
     whole(&mut one, &mut server, CREATE);
     let read = ask(&mut one, RESERVE);
     let (_, _, swap) = step(&mut one, &server.answer(&read));
