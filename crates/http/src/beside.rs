@@ -2,13 +2,11 @@
 
 use crate::charging::{Retry, outcome};
 use crate::direct::Direct;
-use crate::engine::Engine;
 use crate::front;
 use crate::gate::Gate;
 use crate::past;
 use crate::problem::Problem;
 use crate::routes::charged;
-use crate::store::Store;
 use crate::traffic::Traffic;
 use crate::ways::Ways;
 use axum::Router;
@@ -18,6 +16,7 @@ use axum::response::IntoResponse;
 use axum::routing::get;
 use scurry_resp::table::Role;
 use scurry_server::{Exposition, Inside, Measurement};
+use scurry_stores::{Engine, Store};
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;

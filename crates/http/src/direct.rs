@@ -6,13 +6,13 @@
 use crate::charging::{self, Operation};
 use crate::form;
 use crate::gate::Gate;
-use crate::store::Store;
 use crate::traffic::{Begun, Traffic};
 use axum::BoxError;
 use axum::body::{Bytes, HttpBody};
 use axum::http::{Method, Request};
 use axum::response::Response;
 use scurry_resp::table::Role;
+use scurry_stores::Store;
 use std::sync::Arc;
 
 /// The charging operations of a door.

@@ -5,11 +5,11 @@ use crate::charging::{Retry, outcome};
 use crate::problem::Problem;
 use crate::query;
 use crate::reply::{field, fields, named, text};
-use crate::store::Store;
 use axum::extract::{RawQuery, State};
 use axum::{Extension, Json};
 use redis::Value;
 use scurry_server::Roles;
+use scurry_stores::Store;
 use serde_json::{Map, Value as Json_, json};
 use std::sync::Arc;
 

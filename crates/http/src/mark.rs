@@ -1,9 +1,9 @@
 //! The mark stored on each node: the time at which the node had everything that it should have. A node that was emptied
 //! has no mark, and a node that was away has an old one.
 
-use crate::line::Line;
 use redis::{RedisError, Value, cmd};
 use scurry_ledger::Time;
+use scurry_stores::Line;
 
 /// Key of the mark, a plain value on each node.
 const KEY: &str = "scurry:entities:whole";

@@ -8,14 +8,13 @@
 
 use crate::clock::now;
 use crate::coordinator::Coordinator;
-use crate::inbox::ended;
-use crate::line::{Line, Terms};
 use crate::mark::Mark;
-use crate::node::{LOOK_EVERY, Lack, Link, Node, NotReady, pause};
+use crate::node::{Lack, Link, Node, NotReady};
 use crate::quorum::Quorum;
 use crate::sync;
 use redis::RedisError;
 use scurry_ledger::Time;
+use scurry_stores::{LOOK_EVERY, Line, Terms, ended, pause};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::sleep;

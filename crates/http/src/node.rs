@@ -2,28 +2,13 @@
 
 use crate::clock::now;
 use crate::copy::not_a_node;
-use crate::line::Line;
 use crate::step::Step;
 use redis::{Cmd, RedisError, Value};
 use scurry_ledger::Time;
+use scurry_stores::Line;
 use std::time::Duration;
 use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, timeout_at};
-
-/// How often a request is sent again to nodes that close the connection instead of answering. Bounded, since the
-/// request itself may be the cause.
-pub(crate) const ASKED_AGAIN_MAX: usize = 16;
-
-/// Interval at which a node is looked at, and the longest pause before reconnecting.
-pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(500);
-/// Shortest pause before reconnecting.
-const PAUSE_MIN: Duration = Duration::from_millis(5);
-
-/// Returns the pause before reconnecting to a node that has been away for `absence`. A restarting node is tried often,
-/// a lost one rarely.
-pub(crate) fn pause(absence: Duration) -> Duration {
-    (absence / 8).clamp(PAUSE_MIN, LOOK_EVERY)
-}
 
 /// A node of entities. All requests to it share one connection.
 pub(crate) struct Node {

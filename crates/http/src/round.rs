@@ -2,15 +2,14 @@
 //! quorum.
 
 use crate::copy::not_a_node;
-use crate::inbox::Inbox;
-use crate::line::Line;
-use crate::node::{ASKED_AGAIN_MAX, Missing, Node};
+use crate::node::{Missing, Node};
 use crate::problem::Problem;
 use crate::quorum::Quorum;
 use axum::body::Bytes;
 use axum::http::StatusCode;
 use futures_util::future::{BoxFuture, Either, select, select_all};
 use redis::{RedisResult, Value};
+use scurry_stores::{ASKED_AGAIN_MAX, Inbox, Line};
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;

@@ -2,13 +2,13 @@
 //! only a hint: each id is read from its quorum before it is shown.
 
 use crate::coordinator::Coordinator;
-use crate::line::Line;
-use crate::node::{ASKED_AGAIN_MAX, Missing, Node};
+use crate::node::{Missing, Node};
 use crate::quorum::Quorum;
 use crate::round::{Effect, Failure, Round};
 use crate::step::{IDS_MAX, Step};
 use futures_util::stream::{self, FuturesUnordered, StreamExt, TryStreamExt};
 use redis::Cmd;
+use scurry_stores::{ASKED_AGAIN_MAX, Line};
 use std::collections::BTreeSet;
 
 /// Maximum number of steps through a node's entities with a value, for one page.

@@ -3,11 +3,11 @@
 use crate::coordinator::Coordinator;
 use crate::form;
 use crate::problem::Problem;
-use crate::store::Store;
 use axum::body::Bytes;
 use axum::extract::Request;
 use axum::http::StatusCode;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
+use scurry_stores::Store;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::timeout;

@@ -2,11 +2,11 @@
 //! copy over older ones.
 
 use crate::copy::{Content, Copy};
-use crate::line::Line;
 use axum::body::Bytes;
 use redis::{Cmd, RedisError, Value, cmd};
 use scurry_engine::Version;
 use scurry_ledger::Time;
+use scurry_stores::Line;
 
 /// Number of keys compared in one step. The values of all nodes for them are in memory at once.
 const KEYS: usize = 64;

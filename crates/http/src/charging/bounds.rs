@@ -3,7 +3,7 @@
 
 use super::body::base64_of;
 use super::reply::{field, text};
-use crate::store::Store;
+use scurry_stores::Store;
 use serde_json::Value;
 use std::collections::BTreeMap;
 

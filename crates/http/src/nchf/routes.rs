@@ -6,7 +6,6 @@ use super::request::{ChargingDataRequest, Item};
 use super::response::{ChargingDataResponse, VALIDITY_S};
 use crate::charging::{self, AccountId, REPLAYED, Retry, foreign, read_body, read_json};
 use crate::problem::Problem;
-use crate::store::Store;
 use axum::extract::{self, Path, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -15,6 +14,7 @@ use axum::{Json, Router};
 use scurry_ledger::{Answer, Code, CodeKind, ItemAnswers, SessionRequest};
 use scurry_resp::table::Role;
 use scurry_service::{Answered, Reply, Request, SessionStep};
+use scurry_stores::Store;
 use std::sync::Arc;
 
 const RESOURCES: &str = "/nchf-convergedcharging/v3/chargingdata";

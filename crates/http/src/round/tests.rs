@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::clock::now;
-use crate::line::Terms;
 use crate::node::Link;
+use scurry_stores::Terms;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 

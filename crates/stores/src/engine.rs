@@ -35,7 +35,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 
 /// The engine of this process, or on a follower of a group that of the leader. Connections are opened when they are
 /// needed, and reopened when they are lost.
-pub(crate) struct Engine(Arc<Shared>);
+pub struct Engine(Arc<Shared>);
 
 /// Returns the way to the cores of this process; None if they do not execute commands now.
 type Here = dyn Fn() -> Option<Calls> + Send + Sync;
@@ -103,7 +103,10 @@ impl Tries {
 }
 
 impl Engine {
-    pub(crate) fn new(
+    /// Returns the store of the cores of this process. `connect` opens a connection to them, `here` returns their intake
+    /// while they can execute requests on accounts. `patience` is the timeout of an answer, and `wait` how long a
+    /// request is retried while no leader can be reached.
+    pub fn new(
         connect: impl Fn() -> io::Result<Inlet> + Send + Sync + 'static,
         here: impl Fn() -> Option<Calls> + Send + Sync + 'static,
         patience: Duration,

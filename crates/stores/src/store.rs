@@ -8,7 +8,7 @@ use scurry_service::{CallError, Service};
 
 /// A store at an address, or the cores of this process. An error of RESP is a [`Value::ServerError`]: the store refused
 /// the command, and nothing was done.
-pub(crate) trait Store: Service {
+pub trait Store: Service {
     /// Executes one command that changes nothing: its name, its key if it has one, and its other arguments.
     fn execute<'a>(&'a self, arguments: &'a [Vec<u8>]) -> BoxFuture<'a, Result<Value, CallError>>;
 

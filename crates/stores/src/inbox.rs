@@ -10,7 +10,7 @@ use std::task::Poll;
 
 /// Replies that have arrived and were not taken yet.
 #[derive(Default)]
-pub(crate) struct Inbox {
+pub struct Inbox {
     state: Mutex<State>,
     waker: AtomicWaker,
 }
@@ -25,7 +25,7 @@ struct State {
 }
 
 /// The right to deliver one reply. When it is dropped unused, it delivers the error that the connection ended.
-pub(crate) struct Ticket {
+pub struct Ticket {
     inbox: Arc<Inbox>,
     number: usize,
     is_used: bool,
@@ -33,13 +33,13 @@ pub(crate) struct Ticket {
 
 impl Inbox {
     /// Returns the ticket for one reply, which will arrive with this number.
-    pub(crate) fn ticket(self: &Arc<Inbox>, number: usize) -> Ticket {
+    pub fn ticket(self: &Arc<Inbox>, number: usize) -> Ticket {
         Ticket { inbox: Arc::clone(self), number, is_used: false }
     }
 
     /// Returns the next reply, once `wanted` replies have arrived or one is an error. Waits for ever when fewer than
     /// `wanted` tickets are out.
-    pub(crate) async fn next(&self, wanted: usize) -> (usize, RedisResult<Value>) {
+    pub async fn next(&self, wanted: usize) -> (usize, RedisResult<Value>) {
         poll_fn(|context| {
             if let Some(reply) = self.state().take(wanted) {
                 return Poll::Ready(reply);
@@ -52,7 +52,7 @@ impl Inbox {
     }
 
     /// Returns a reply that has arrived, without waiting.
-    pub(crate) fn take(&self) -> Option<(usize, RedisResult<Value>)> {
+    pub fn take(&self) -> Option<(usize, RedisResult<Value>)> {
         self.state().take(0)
     }
 
@@ -78,7 +78,8 @@ impl State {
 }
 
 impl Ticket {
-    pub(crate) fn give(mut self, reply: RedisResult<Value>) {
+    /// Delivers the reply.
+    pub fn give(mut self, reply: RedisResult<Value>) {
         self.put(reply);
     }
 
@@ -104,7 +105,7 @@ impl Drop for Ticket {
 }
 
 /// Returns the error for a reply that will not arrive.
-pub(crate) fn ended() -> RedisError {
+pub fn ended() -> RedisError {
     io::Error::new(io::ErrorKind::BrokenPipe, "the connection ended").into()
 }
 

@@ -1,7 +1,7 @@
 //! A store of accounts that is reached over RESP: one server, or a Valkey Cluster.
 
 use crate::line::{CONNECT_PATIENCE, Line, Terms, is_unsent};
-use crate::node::{ASKED_AGAIN_MAX, pause};
+use crate::retry::{ASKED_AGAIN_MAX, pause};
 use crate::store::Store;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -30,7 +30,7 @@ const RETRIES: u32 = 5;
 const RETRY_MS: (u64, u64) = (20, 200);
 
 /// A store, with the credentials and the timeout for it.
-pub(crate) struct RespStore {
+pub struct RespStore {
     /// `HOST:PORT`, both of the settings and learned from the store. The first that answers leads to the others, and
     /// any of them may be gone.
     members: RwLock<Vec<String>>,
@@ -71,7 +71,8 @@ enum To<'a> {
 }
 
 impl RespStore {
-    pub(crate) fn new(
+    /// Returns the store at these addresses, `HOST:PORT`. It connects with the first request.
+    pub fn new(
         addresses: Vec<String>,
         user: Option<String>,
         password: Option<String>,

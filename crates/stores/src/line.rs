@@ -37,11 +37,13 @@ const TOGETHER_LEN: usize = 1 << 20;
 const READ_LEN: usize = 16 * 1024;
 
 /// Credentials and timeout for a connection.
-pub(crate) struct Terms<'a> {
-    pub(crate) user: Option<&'a str>,
-    pub(crate) password: Option<&'a str>,
+pub struct Terms<'a> {
+    /// User name; None for the default user.
+    pub user: Option<&'a str>,
+    /// Password; None where the server demands none.
+    pub password: Option<&'a str>,
     /// Timeout of one answer.
-    pub(crate) patience: Duration,
+    pub patience: Duration,
 }
 
 /// Value of `under_way` on a connection that sends nothing more.
@@ -49,7 +51,7 @@ const OVER: usize = usize::MAX;
 
 /// A connection; it closes when its last clone is dropped.
 #[derive(Clone)]
-pub(crate) struct Line(Arc<Open>);
+pub struct Line(Arc<Open>);
 
 struct Open {
     shared: Arc<Shared>,
@@ -92,7 +94,7 @@ struct Waiting {
 
 impl Line {
     /// Connects and authenticates.
-    pub(crate) async fn connect(address: &str, terms: Terms<'_>) -> RedisResult<Line> {
+    pub async fn connect(address: &str, terms: Terms<'_>) -> RedisResult<Line> {
         let (host, port) = address.rsplit_once(':').unwrap_or((address, "6389"));
         let host = host.trim_start_matches('[').trim_end_matches(']');
         let port = port.parse::<u16>().map_err(|_| io::Error::other("the port is no number"))?;
@@ -133,7 +135,7 @@ impl Line {
 
     /// Sends a command, given as bytes of RESP. The ticket gets the reply, or an error when there will be none.
     /// [`is_unsent`] holds for that error when the connection ended before the command was sent.
-    pub(crate) fn send(&self, command: &[u8], ticket: Ticket) {
+    pub fn send(&self, command: &[u8], ticket: Ticket) {
         self.send_within(command, ticket, None);
     }
 
@@ -163,12 +165,12 @@ impl Line {
     }
 
     /// Waits until the other side ends the connection, or an invalid reply does. For one waiting task.
-    pub(crate) async fn ended(&self) {
+    pub async fn ended(&self) {
         self.0.shared.over.notified().await;
     }
 
     /// Reports whether the connection has ended, so that a new request would get no answer.
-    pub(crate) fn is_over(&self) -> bool {
+    pub fn is_over(&self) -> bool {
         self.0.shared.under_way.load(Ordering::Relaxed) == OVER
     }
 
@@ -179,12 +181,12 @@ impl Line {
     }
 
     /// Reports whether both are the same connection.
-    pub(crate) fn is_same(&self, other: &Line) -> bool {
+    pub fn is_same(&self, other: &Line) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
     /// Returns the reply to a command. An error of RESP is a value.
-    pub(crate) async fn ask(&self, command: &Cmd) -> RedisResult<Value> {
+    pub async fn ask(&self, command: &Cmd) -> RedisResult<Value> {
         self.ask_packed(&command.get_packed_command()).await
     }
 
@@ -196,7 +198,7 @@ impl Line {
     }
 
     /// Returns the replies to commands, in their order.
-    pub(crate) async fn ask_all(&self, commands: &[Cmd]) -> RedisResult<Vec<Value>> {
+    pub async fn ask_all(&self, commands: &[Cmd]) -> RedisResult<Vec<Value>> {
         let inbox = Arc::new(Inbox::default());
         let mut replies = vec![Value::Nil; commands.len()];
         let (mut under_way, mut len) = (0, 0);
