@@ -73,7 +73,8 @@ pub(crate) fn changed(host: &Host) -> Result<Outcome> {
     let diff = dir.join("change.diff");
     // Explicit prefixes, because the user's git settings may change them.
     let plain = ["diff", "--no-ext-diff", "--src-prefix=a/", "--dst-prefix=b/"];
-    let text = host.git_output(&[&plain[..], &[&base, "--", "crates", "transports"]].concat())?;
+    let text =
+        host.git_output(&[&plain[..], &[&base, "--", "crates", "doors", "transports"]].concat())?;
     fs::write(&diff, text).with_context(|| format!("cannot write {}", diff.display()))?;
 
     let seconds = 60 * MINUTES_MAX / judged.len() as u64;

@@ -8,7 +8,7 @@ use crate::size::Size;
 use crate::users::read_users;
 use anyhow::{Context, Result, ensure};
 use clap::Args;
-use scurry_http::{Door, Front, Settings};
+use scurry_door_http::{Front, Settings};
 use scurry_server::{TlsSettings, Users, make_room};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -160,7 +160,7 @@ impl Http {
         let hangups = Hangups::new()?;
         let front = self.front()?;
         let (users, users_file) = (Arc::clone(&front.users), self.users.clone());
-        let door = Door::open(Settings {
+        let door = scurry_door_http::open(Settings {
             front,
             store: self.store,
             nodes: self.nodes,

@@ -14,7 +14,7 @@ use crate::supervisor;
 use crate::toml_file;
 use anyhow::{Context, Result};
 use clap::{ArgMatches, FromArgMatches};
-use scurry_http::{Door, Front};
+use scurry_door_http::{Door, Front, open_beside};
 use scurry_server::{Certificates, Durability, Reloader, Server, Settings, Users, make_room};
 use signal_hook::consts::{SIGHUP, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -91,7 +91,7 @@ pub(crate) fn serve(
     if let Some(report) = server.recovered() {
         bar.end(report);
     }
-    let door = front.map(|front| Door::beside(&front, server.inside())).transpose()?;
+    let door = front.map(|front| open_beside(&front, server.inside())).transpose()?;
     eprintln!("{announcement}");
     // Not a log line: scripts that start a server wait for it, at any log level.
     let (main, tls) = (server.local_addr(), server.tls_addr());

@@ -4,21 +4,26 @@ use axum::http::StatusCode;
 
 /// A problem code that is not a result code of the ledger.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct DoorCode {
-    pub(crate) name: &'static str,
-    pub(crate) status: StatusCode,
-    pub(crate) meaning: &'static str,
+pub struct DoorCode {
+    /// The code, in capitals.
+    pub name: &'static str,
+    /// Status of the answers that have it.
+    pub status: StatusCode,
+    /// Its meaning, for people.
+    pub meaning: &'static str,
 }
 
 const fn code(name: &'static str, status: StatusCode, meaning: &'static str) -> DoorCode {
     DoorCode { name, status, meaning }
 }
 
-pub(crate) const BAD_REQUEST: DoorCode =
+/// The request is no HTTP, or its query is wrong.
+pub const BAD_REQUEST: DoorCode =
     code("BAD_REQUEST", StatusCode::BAD_REQUEST, "The request is no HTTP, or its query is wrong.");
-pub(crate) const NOT_FOUND: DoorCode =
-    code("NOT_FOUND", StatusCode::NOT_FOUND, "There is no such path.");
-pub(crate) const METHOD_NOT_ALLOWED: DoorCode = code(
+/// The path is unknown.
+pub const NOT_FOUND: DoorCode = code("NOT_FOUND", StatusCode::NOT_FOUND, "There is no such path.");
+/// The path has no such method.
+pub const METHOD_NOT_ALLOWED: DoorCode = code(
     "METHOD_NOT_ALLOWED",
     StatusCode::METHOD_NOT_ALLOWED,
     "The path has no such method: see the header Allow.",
@@ -43,40 +48,48 @@ const SERVICE_UNAVAILABLE: DoorCode = code(
     StatusCode::SERVICE_UNAVAILABLE,
     "The door can not answer now: try again in a second.",
 );
-pub(crate) const REQUEST_TIMEOUT: DoorCode =
+/// The body took too long.
+pub const REQUEST_TIMEOUT: DoorCode =
     code("REQUEST_TIMEOUT", StatusCode::REQUEST_TIMEOUT, "The body took too long to come.");
-pub(crate) const CONTENT_TOO_LARGE: DoorCode =
+/// The body is too long.
+pub const CONTENT_TOO_LARGE: DoorCode =
     code("CONTENT_TOO_LARGE", StatusCode::PAYLOAD_TOO_LARGE, "The body is too long.");
-pub(crate) const UNSUPPORTED_MEDIA_TYPE: DoorCode = code(
+/// The body is no JSON, or is encoded.
+pub const UNSUPPORTED_MEDIA_TYPE: DoorCode = code(
     "UNSUPPORTED_MEDIA_TYPE",
     StatusCode::UNSUPPORTED_MEDIA_TYPE,
     "The body is not said to be application/json.",
 );
-pub(crate) const WRONG_TYPE: DoorCode =
+/// The key holds something else than an account.
+pub const WRONG_TYPE: DoorCode =
     code("WRONG_TYPE", StatusCode::CONFLICT, "The key holds something else than an account.");
-pub(crate) const STORE_REFUSED: DoorCode = code(
+/// The store refused the command.
+pub const STORE_REFUSED: DoorCode = code(
     "STORE_REFUSED",
     StatusCode::BAD_GATEWAY,
     "The store does not let this door in, or is no store of accounts: nothing was done.",
 );
-pub(crate) const NOT_IMPLEMENTED: DoorCode = code(
+/// The store lacks something that the request needs.
+pub const NOT_IMPLEMENTED: DoorCode = code(
     "NOT_IMPLEMENTED",
     StatusCode::NOT_IMPLEMENTED,
     "The store has not what this needs, such as a log: the detail says how to start one that has.",
 );
-pub(crate) const STORE_UNAVAILABLE: DoorCode = code(
+/// The store is unreachable, and nothing was done.
+pub const STORE_UNAVAILABLE: DoorCode = code(
     "STORE_UNAVAILABLE",
     StatusCode::SERVICE_UNAVAILABLE,
     "The store is not reached, not ready, or full: nothing was done, and it may be tried again.",
 );
-pub(crate) const OUTCOME_UNKNOWN: DoorCode = code(
+/// The store did not answer, and the outcome is unknown.
+pub const OUTCOME_UNKNOWN: DoorCode = code(
     "OUTCOME_UNKNOWN",
     StatusCode::GATEWAY_TIMEOUT,
     "The store did not answer: the request may have been done or not. Send it again as it was.",
 );
 
 /// All problem codes of the door.
-pub(crate) const DOOR_CODES: &[DoorCode] = &[
+pub const DOOR_CODES: &[DoorCode] = &[
     BAD_REQUEST,
     UNAUTHORIZED,
     FORBIDDEN,
@@ -95,11 +108,11 @@ pub(crate) const DOOR_CODES: &[DoorCode] = &[
 ];
 
 /// Reports whether problems under this path have their own `type`.
-pub(crate) fn has_types(path: &str) -> bool {
+pub fn has_types(path: &str) -> bool {
     path.starts_with("/v1/") || path.starts_with("/nchf-convergedcharging/")
 }
 
 /// Returns the code of the door with this name. None when there is no such code.
-pub(crate) fn code_of(name: &str) -> Option<&'static str> {
+pub fn code_of(name: &str) -> Option<&'static str> {
     DOOR_CODES.iter().map(|code| code.name).find(|known| *known == name)
 }

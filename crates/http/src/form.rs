@@ -17,7 +17,7 @@ pub(crate) async fn check(request: Request, next: Next) -> Response {
 }
 
 /// Returns the error for a malformed request; None when it is well-formed.
-pub(crate) fn refusal<B>(request: &http::Request<B>) -> Option<Response> {
+pub fn refusal<B>(request: &http::Request<B>) -> Option<Response> {
     let problem = match fault(request) {
         Some(why) => Problem::bad_request(why),
         None if is_transfer_coded(request) => {
@@ -44,7 +44,7 @@ pub(crate) fn refusal<B>(request: &http::Request<B>) -> Option<Response> {
 /// Reports whether the head already announces a body longer than `len_max` bytes. A client that waits for `100
 /// Continue` then gets the error instead and sends no body (RFC 9110 clause 10.1.1): the 100 is sent when the body is
 /// first read.
-pub(crate) fn is_too_long(body: &impl HttpBody, len_max: usize) -> bool {
+pub fn is_too_long(body: &impl HttpBody, len_max: usize) -> bool {
     usize::try_from(body.size_hint().lower()).is_ok_and(|len| len > len_max)
 }
 

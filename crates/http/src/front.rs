@@ -85,7 +85,7 @@ impl Front {
 }
 
 /// Adds the common routes and layers to a door's own routes. `hint` returns the advice for an unknown path.
-pub(crate) fn routes(
+pub fn routes(
     own: Router,
     hint: impl Fn(&str) -> &'static str + Clone + Send + Sync + 'static,
     traffic: &Arc<Traffic>,

@@ -23,7 +23,7 @@ use tokio::task::spawn_blocking;
 const WAITING_MAX: usize = 64;
 
 /// The users, the host names of the door, and the queue of password checks.
-pub(crate) struct Gate {
+pub struct Gate {
     users: Arc<Users>,
     hosts: Hosts,
     /// Permits for password checks, waiting or running.
@@ -47,7 +47,8 @@ enum Refusal {
 }
 
 impl Gate {
-    pub(crate) fn new(front: &Front) -> Result<Arc<Gate>, StartError> {
+    /// Returns the gate for these users and host names.
+    pub fn new(front: &Front) -> Result<Arc<Gate>, StartError> {
         Ok(Arc::new(Gate {
             users: Arc::clone(&front.users),
             hosts: Hosts::new(front)?,
@@ -57,12 +58,12 @@ impl Gate {
     }
 
     /// Reports whether requests need no credentials.
-    pub(crate) fn is_open(&self) -> bool {
+    pub fn is_open(&self) -> bool {
         self.users.is_open()
     }
 
     /// Restricts these methods to users with the role.
-    pub(crate) fn only<S>(self: &Arc<Gate>, role: Role, methods: MethodRouter<S>) -> MethodRouter<S>
+    pub fn only<S>(self: &Arc<Gate>, role: Role, methods: MethodRouter<S>) -> MethodRouter<S>
     where
         S: Clone + Send + Sync + 'static,
     {
@@ -70,7 +71,7 @@ impl Gate {
     }
 
     /// Restricts all routes of this router to users with the role.
-    pub(crate) fn guard<S>(self: &Arc<Gate>, role: Role, routes: Router<S>) -> Router<S>
+    pub fn guard<S>(self: &Arc<Gate>, role: Role, routes: Router<S>) -> Router<S>
     where
         S: Clone + Send + Sync + 'static,
     {
@@ -78,7 +79,7 @@ impl Gate {
     }
 
     /// Returns the user of a request, or the response that refuses it.
-    pub(crate) async fn let_in(
+    pub async fn let_in(
         &self,
         target: &Uri,
         headers: &HeaderMap,

@@ -1,57 +1,39 @@
-//! The HTTP door: entities and charging over HTTP. Entities are kept on several nodes that speak RESP, either Scurry
-//! servers or Valkey with libscurry.so. This door coordinates reads and writes over them, and any number of doors may
-//! serve the same nodes. Charging requests go to one store (`store.rs`).
-//!
-//! [`Quorum`] says how many copies a request reads or writes, `coordinator.rs` reads and writes them, and
-//! `membership.rs` decides which nodes count.
+//! What every door that speaks HTTP/1.1 shares: the server with its listener and TLS, users and host names, checks of
+//! requests, problems as answers, metrics, and the console. What a door serves are its routes, which it hands over as
+//! [`Ways`]; this crate knows neither charging nor entities.
 
-mod beside;
-mod charging;
+mod body;
 mod clock;
-mod condition;
-mod coordinator;
-mod copy;
-mod direct;
 mod door;
-mod door_codes;
-mod entities;
-mod entity;
-mod entity_openapi;
-mod form;
-mod front;
+pub mod door_codes;
+mod fault;
+pub mod form;
+pub mod front;
 mod gate;
 mod hosts;
+mod json;
 mod listener;
-mod lookup;
-mod mark;
-mod membership;
 mod misdeeds;
-mod nchf;
-mod node;
+mod openapi;
 mod options;
-mod past;
+pub mod past;
 mod patience;
-mod placement;
 mod problem;
-mod query;
-mod quorum;
-mod range;
-mod reply;
-mod round;
-mod routes;
-mod search;
-mod settings;
-mod shared;
+pub mod query;
 mod start_error;
-mod status;
-mod step;
-mod sync;
+mod strict;
 mod traffic;
 mod ways;
 
-pub use door::Door;
+pub use body::read_body;
+pub use clock::now;
+pub use door::{Door, Opening};
+pub use fault::{FaultLocation, field_problem};
 pub use front::Front;
-pub use quorum::{Quorum, QuorumError};
-pub use redis::Value;
-pub use settings::Settings;
+pub use gate::Gate;
+pub use json::read_json;
+pub use openapi::security_schemes;
+pub use problem::Problem;
 pub use start_error::StartError;
+pub use traffic::{Begun, Traffic};
+pub use ways::{FastPath, Ways};

@@ -45,11 +45,7 @@ struct Sample {
 struct Past(Mutex<VecDeque<Sample>>);
 
 /// Starts sampling the page of metrics. Returns the route that shows the samples.
-pub(crate) fn keep<P>(
-    gate: &Arc<Gate>,
-    runtime: &Handle,
-    page: impl Fn() -> P + Send + 'static,
-) -> Router
+pub fn keep<P>(gate: &Arc<Gate>, runtime: &Handle, page: impl Fn() -> P + Send + 'static) -> Router
 where
     P: Future<Output = Option<String>> + Send + 'static,
 {

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 /// An error: status and code are for programs, the detail for people.
 #[derive(Debug)]
-pub(crate) struct Problem {
+pub struct Problem {
     status: StatusCode,
     title: &'static str,
     detail: String,
@@ -35,38 +35,31 @@ struct Body9457<'a> {
 }
 
 impl Problem {
-    pub(crate) fn bad_request(detail: impl ToString) -> Problem {
+    /// Returns a 400.
+    pub fn bad_request(detail: impl ToString) -> Problem {
         Problem::new(StatusCode::BAD_REQUEST, "Bad Request", detail)
     }
 
-    /// Returns a 504: a write may have happened or not, and a read can be retried.
-    pub(crate) fn not_enough_replicas(detail: impl ToString) -> Problem {
-        Problem::new(StatusCode::GATEWAY_TIMEOUT, "Not Enough Replicas", detail)
-    }
-
-    pub(crate) fn new(status: StatusCode, title: &'static str, detail: impl ToString) -> Problem {
+    /// Returns a problem with this status, whose code is the title in capitals.
+    pub fn new(status: StatusCode, title: &'static str, detail: impl ToString) -> Problem {
         let detail = detail.to_string();
         Problem { status, title, detail, code: None, more: Map::new(), retry_after_s: Some(1) }
     }
 
     /// Returns a problem with a code of a table, and the title of its status.
-    pub(crate) fn of_code(
-        code: &'static str,
-        status: StatusCode,
-        detail: impl ToString,
-    ) -> Problem {
+    pub fn of_code(code: &'static str, status: StatusCode, detail: impl ToString) -> Problem {
         let title = status.canonical_reason().unwrap_or("Error");
         Problem { code: Some(code), ..Problem::new(status, title, detail) }
     }
 
     /// Sets Retry-After in seconds; None when waiting does not help.
-    pub(crate) fn retry_after(self, retry_after_s: Option<u64>) -> Problem {
+    pub fn retry_after(self, retry_after_s: Option<u64>) -> Problem {
         Problem { retry_after_s, ..self }
     }
 
     /// Gives the problem the door's code for its title, and with it a `type` at /v1/problems, if `path` belongs to
     /// charging.
-    pub(crate) fn at(mut self, path: &str) -> Problem {
+    pub fn at(mut self, path: &str) -> Problem {
         if door_codes::has_types(path) && self.code.is_none() {
             self.code = door_codes::code_of(&word(self.title));
         }
@@ -74,19 +67,19 @@ impl Problem {
     }
 
     /// Adds a member.
-    pub(crate) fn with(mut self, name: &str, value: impl Into<Value>) -> Problem {
+    pub fn with(mut self, name: &str, value: impl Into<Value>) -> Problem {
         self.more.insert(name.to_owned(), value.into());
         self
     }
 
     /// Returns a further member.
-    pub(crate) fn member(&self, name: &str) -> Option<&Value> {
+    pub fn member(&self, name: &str) -> Option<&Value> {
         self.more.get(name)
     }
 
     /// Makes the problem of a part of the body one of the whole body. `place` is the part's JSON pointer, which is put
     /// before each pointer in `errors` and in the detail.
-    pub(crate) fn within(mut self, place: &str) -> Problem {
+    pub fn within(mut self, place: &str) -> Problem {
         let errors = self.more.get_mut("errors").and_then(Value::as_array_mut);
         for error in errors.into_iter().flatten() {
             let Some(Value::String(pointer)) = error.get_mut("pointer") else { continue };
@@ -100,7 +93,7 @@ impl Problem {
     }
 
     /// Adds these members, except `code`.
-    pub(crate) fn with_all(mut self, members: Map<String, Value>) -> Problem {
+    pub fn with_all(mut self, members: Map<String, Value>) -> Problem {
         self.more.extend(members.into_iter().filter(|(name, _)| name != "code"));
         self
     }

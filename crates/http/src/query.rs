@@ -5,11 +5,11 @@ use percent_encoding::{AsciiSet, CONTROLS, percent_decode};
 use serde_json::json;
 
 /// Characters that are percent-encoded in a query, beside all that are not ASCII.
-pub(crate) const ESCAPED: &AsciiSet =
+pub const ESCAPED: &AsciiSet =
     &CONTROLS.add(b' ').add(b'"').add(b'#').add(b'%').add(b'&').add(b'+').add(b'<').add(b'>');
 
 /// Parses `query`, in which only `names` may occur. Returns the value of each name, in the order of `names`.
-pub(crate) fn read<const N: usize>(
+pub fn read<const N: usize>(
     query: Option<&str>,
     names: [&str; N],
 ) -> Result<[Option<Vec<u8>>; N], Problem> {

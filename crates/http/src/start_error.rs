@@ -1,34 +1,13 @@
-//! Why a door does not open: the errors of all its parts.
+//! Why a door does not open.
 
-use scurry_engine::NODE_MAX;
 use scurry_server::TlsError;
 use std::io;
 use std::net::SocketAddr;
 use thiserror::Error;
 
-/// Maximum number of nodes.
-pub(crate) const NODES_MAX: usize = 64;
-
 /// Why a door does not open.
 #[derive(Debug, Error)]
 pub enum StartError {
-    /// The settings name neither entities nor charging.
-    #[error(
-        "there is nothing to serve: say --store HOST:PORT, --nodes HOST:PORT,HOST:PORT, or both"
-    )]
-    Nothing,
-    /// The settings name too many nodes.
-    #[error("there are {0} nodes, and may be {NODES_MAX} at most")]
-    Nodes(usize),
-    /// A node is not `HOST:PORT`.
-    #[error("the node `{0}` is not HOST:PORT")]
-    Node(String),
-    /// A node is named twice.
-    #[error("the node `{0}` is named twice")]
-    Twice(String),
-    /// The number of the door is out of range.
-    #[error("the number of this door is {0}, and must be 0 to {NODE_MAX}")]
-    Number(u16),
     /// Another process listens on the address.
     #[error(
         "cannot listen on {0}: the address is in use. Stop what listens there, or choose another \

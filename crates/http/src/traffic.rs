@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 /// Metrics of one door, with the labels that identify it.
-pub(crate) struct Traffic {
+pub struct Traffic {
     /// Address that it listens on.
     listen: SocketAddr,
     /// Label for its services, such as `charging`.
@@ -84,7 +84,7 @@ impl Traffic {
     }
 
     /// Writes the metrics to a page, with the expiry of the door's certificates and of `others`.
-    pub(crate) fn show(
+    pub fn show(
         &self,
         page: &mut Exposition,
         others: impl IntoIterator<Item = (&'static str, Option<Expiry>)>,
@@ -144,14 +144,15 @@ pub(crate) async fn count(
 }
 
 /// A request that has no answer yet.
-pub(crate) struct Begun {
+pub struct Begun {
     at: Instant,
     method: &'static str,
 }
 
 impl Begun {
+    /// Returns a request that begins now.
     #[expect(clippy::disallowed_methods, reason = "a duration, which decides nothing")]
-    pub(crate) fn now(method: &Method) -> Begun {
+    pub fn now(method: &Method) -> Begun {
         Begun { at: Instant::now(), method: known(method) }
     }
 }
@@ -159,12 +160,7 @@ impl Begun {
 impl Traffic {
     /// Counts an answered request. `route` is None when the path is unknown. Marks the answer when the client has done
     /// something wrong.
-    pub(crate) fn answered(
-        &self,
-        begun: &Begun,
-        route: Option<&str>,
-        mut response: Response,
-    ) -> Response {
+    pub fn answered(&self, begun: &Begun, route: Option<&str>, mut response: Response) -> Response {
         if let Some(misdeed) = Misdeed::of_answer(response.status(), route.is_none()) {
             // The client's address is known to the connection, which logs the error.
             response.extensions_mut().insert(misdeed);

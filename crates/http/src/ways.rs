@@ -1,32 +1,43 @@
-//! The two paths of a request: the fast path of charging operations, and the router.
+//! The two paths of a request: the fast path of operations that are requested most, and the router.
 
-use crate::direct::Direct;
 use crate::options;
 use axum::Router;
 use axum::body::Body;
 use axum::http::Request;
 use axum::response::Response;
+use futures_util::future::BoxFuture;
 use hyper::body::Incoming;
 use hyper::service::Service;
 use hyper_util::service::TowerToHyperService;
+use std::ops::ControlFlow;
+
+/// A path past the router for some requests of a door. The router can answer the same requests in the same way.
+pub trait FastPath: Send + Sync {
+    /// Breaks with the answer to a request, or continues with a request that the router has to answer.
+    fn answer(
+        &self,
+        request: Request<Incoming>,
+    ) -> ControlFlow<BoxFuture<'_, Response>, Request<Incoming>>;
+}
 
 /// The handlers of a door's requests.
-pub(crate) struct Ways {
-    /// None when the door has no charging.
-    direct: Option<Direct>,
+pub struct Ways {
+    fast: Option<Box<dyn FastPath>>,
     router: TowerToHyperService<Router>,
 }
 
 impl Ways {
-    pub(crate) fn new(direct: Option<Direct>, router: Router) -> Ways {
-        Ways { direct, router: TowerToHyperService::new(router) }
+    /// Returns the handlers of a door: its router, and a faster path for some of its requests, if it has one.
+    pub fn new(fast: Option<Box<dyn FastPath>>, router: Router) -> Ways {
+        Ways { fast, router: TowerToHyperService::new(router) }
     }
 
     pub(crate) async fn answer(&self, mut request: Request<Incoming>) -> Response {
-        if let Some(direct) = &self.direct
-            && let Some(asking) = direct.find(request.method(), request.uri().path())
-        {
-            return direct.answer(asking, request).await;
+        if let Some(fast) = &self.fast {
+            match fast.answer(request) {
+                ControlFlow::Break(answer) => return answer.await,
+                ControlFlow::Continue(others) => request = others,
+            }
         }
         let is_health = options::take_for_get(&mut request);
         let answer = self.router.call(request.map(Body::new)).await;

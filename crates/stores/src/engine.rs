@@ -103,8 +103,8 @@ impl Tries {
 }
 
 impl Engine {
-    /// Returns the store of the cores of this process. `connect` opens a connection to them, `here` returns their intake
-    /// while they can execute requests on accounts. `patience` is the timeout of an answer, and `wait` how long a
+    /// Returns the store of the cores of this process. `connect` opens a connection to them, `here` returns their
+    /// intake while they can execute requests on accounts. `patience` is the timeout of an answer, and `wait` how long a
     /// request is retried while no leader can be reached.
     pub fn new(
         connect: impl Fn() -> io::Result<Inlet> + Send + Sync + 'static,

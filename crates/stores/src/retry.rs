@@ -11,8 +11,8 @@ pub const LOOK_EVERY: Duration = Duration::from_millis(500);
 /// Shortest pause before reconnecting.
 const PAUSE_MIN: Duration = Duration::from_millis(5);
 
-/// Returns the pause before reconnecting to a server that has been away for `absence`. A restarting server is tried often,
-/// a lost one rarely.
+/// Returns the pause before reconnecting to a server that has been away for `absence`. A restarting server is tried
+/// often, a lost one rarely.
 pub fn pause(absence: Duration) -> Duration {
     (absence / 8).clamp(PAUSE_MIN, LOOK_EVERY)
 }

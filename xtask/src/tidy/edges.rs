@@ -69,6 +69,11 @@ fn forbidden(from: &Manifest, to: &Manifest) -> Option<&'static str> {
             let why = "of the main road only the binary knows the transports beside TCP";
             (from.starts_with("crates/") && from != "crates/cli").then_some(why)
         }
+        (from, to) if to.starts_with("doors/") && !from.starts_with("doors/") => {
+            (from != "crates/cli").then_some("of the main road only the binary knows the doors")
+        }
+        (from, "doors/entities") => (from != "doors/http")
+            .then_some("only the crate that puts the doors on one port knows entities"),
         ("crates/engine", "crates/resp" | "crates/server" | "crates/cli") => {
             Some("the engine knows no door")
         }
@@ -126,6 +131,8 @@ mod tests {
             "crates/resp",
             "crates/server",
             "crates/cli",
+            "doors/entities",
+            "doors/json",
             "transports/rdma/verbs",
             "testing/model",
             "lab",
@@ -170,6 +177,8 @@ mod tests {
             ("crates/codec", "[dependencies]\nscurry-resp = {}", "the ledger alone"),
             ("crates/engine", "[dependencies]\nscurry-resp = {}", "no door"),
             ("crates/server", "[dependencies]\nscurry-verbs = {}", "only the binary"),
+            ("crates/server", "[dev-dependencies]\nscurry-json = {}", "knows the doors"),
+            ("doors/json", "[dependencies]\nscurry-entities = {}", "knows entities"),
         ] {
             let found = findings(dir, section);
             assert_eq!(found.len(), 1, "{dir} {section} {found:?}");

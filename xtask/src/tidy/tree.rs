@@ -81,9 +81,9 @@ impl Tree {
                 .is_some_and(|(next, _)| next.starts_with(&inside))
     }
 
-    /// Reports whether a path is within the product: the main road, and the transports beside TCP.
+    /// Reports whether a path is within the product: the main road, the doors, and the transports beside TCP.
     pub(crate) fn in_product(path: &str) -> bool {
-        path.starts_with("crates/") || path.starts_with("transports/")
+        ["crates/", "doors/", "transports/"].iter().any(|dir| path.starts_with(dir))
     }
 
     /// Returns the directories of the workspace's crates, such as `crates/ledger` and `lab`.
@@ -92,7 +92,7 @@ impl Tree {
             let parts: Vec<&str> = dir.split('/').collect();
             matches!(
                 parts[..],
-                ["crates" | "testing", _] | ["transports", _, _] | ["lab" | "xtask"]
+                ["crates" | "doors" | "testing", _] | ["transports", _, _] | ["lab" | "xtask"]
             )
         })
     }
@@ -115,12 +115,16 @@ mod tests {
             ("Cargo.toml", ""),
             ("crates/ledger/Cargo.toml", ""),
             ("crates/ledger/fuzz/Cargo.toml", ""),
+            ("doors/json/Cargo.toml", ""),
             ("lab/Cargo.toml", ""),
             ("lab/jvm/Cargo.toml", ""),
             ("testing/model/Cargo.toml", ""),
             ("transports/rdma/proto/Cargo.toml", ""),
         ]);
         let dirs: Vec<&str> = tree.crate_dirs().collect();
-        assert_eq!(dirs, ["crates/ledger", "lab", "testing/model", "transports/rdma/proto"]);
+        assert_eq!(
+            dirs,
+            ["crates/ledger", "doors/json", "lab", "testing/model", "transports/rdma/proto"]
+        );
     }
 }

@@ -4,7 +4,7 @@ use super::limits;
 use super::options::Options;
 use crate::option_values::{Mode, Number};
 use anyhow::{Context, Result, bail, ensure};
-use scurry_http::Front;
+use scurry_door_http::Front;
 use scurry_ledger::Name;
 use scurry_server::{
     DEFAULT_LISTEN, Durability, GroupSettings, NodeTlsSettings, Password, Settings, Storage,

@@ -1,0 +1,95 @@
+//! The HTTP door that runs in the process of an engine: its routes, its readiness and its metrics.
+
+use crate::routes::charged;
+use axum::Router;
+use axum::extract::State;
+use axum::http::{StatusCode, header};
+use axum::response::IntoResponse;
+use axum::routing::get;
+use scurry_door_json::{Direct, Retry, outcome};
+use scurry_http::{Gate, Problem, Traffic, Ways, front, past};
+use scurry_resp::table::Role;
+use scurry_server::{Exposition, Inside, Measurement};
+use scurry_stores::{Engine, Store};
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::runtime::Handle;
+use tokio::task::spawn_blocking;
+
+/// Timeout of one answer of the engine.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// How long a request is retried on a node of a group while no leader can be reached.
+const WAIT: Duration = Duration::from_secs(1);
+
+/// State shared by the request handlers of this door.
+pub(crate) struct Beside {
+    inside: Inside,
+    store: Arc<dyn Store>,
+    traffic: Arc<Traffic>,
+}
+
+pub(crate) fn routes(
+    inside: Inside,
+    gate: &Arc<Gate>,
+    traffic: &Arc<Traffic>,
+    runtime: &Handle,
+) -> Ways {
+    let way = inside.clone();
+    let wait = if inside.is_grouped() { WAIT } else { Duration::ZERO };
+    let (calls, own) = (inside.calls(), inside.clone());
+    runtime.spawn(calls.clone().run());
+    let here = move || own.leads().then(|| calls.clone());
+    let engine = Engine::new(move || way.inlet().map_err(io::Error::other), here, PATIENCE, wait);
+    let store: Arc<dyn Store> = Arc::new(engine);
+    let (own, way) = (Arc::clone(traffic), Arc::clone(&store));
+    let beside = Arc::new(Beside { inside, store: way, traffic: own });
+    let kept = Arc::clone(&beside);
+    // Samples the same page for the console's history.
+    let past = past::keep(gate, runtime, move || {
+        let beside = Arc::clone(&kept);
+        async move { beside.page().await.ok() }
+    });
+    let guarded = Router::new().route("/metrics", get(metrics));
+    let own = gate.guard(Role::Read, guarded).route("/readyz", get(ready)).with_state(beside);
+    let own = own.merge(past).merge(charged(&store, gate));
+    let hint = |_: &str| "see /v1/openapi.json, /metrics and the console at /";
+    Ways::new(Some(Box::new(Direct::new(&store, gate, traffic))), front::routes(own, hint, traffic))
+}
+
+impl Beside {
+    async fn measure(&self) -> Result<Measurement, Problem> {
+        let inside = self.inside.clone();
+        spawn_blocking(move || inside.measure()).await.map_err(|_| unavailable("it stops"))
+    }
+
+    /// Returns the page of metrics, in Prometheus' text format.
+    async fn page(&self) -> Result<String, Problem> {
+        let measurement = self.measure().await?;
+        let mut page = measurement.page();
+        self.traffic.show(&mut page, measurement.certificates());
+        Ok(page.into_text())
+    }
+}
+
+/// Returns a 503 problem: a balancer should send no requests here.
+fn unavailable(why: impl ToString) -> Problem {
+    Problem::new(StatusCode::SERVICE_UNAVAILABLE, "Service Unavailable", why)
+}
+
+async fn metrics(State(beside): State<Arc<Beside>>) -> Result<impl IntoResponse, Problem> {
+    Ok(([(header::CONTENT_TYPE, Exposition::CONTENT_TYPE)], beside.page().await?))
+}
+
+/// Answers 200 when every core answers and its log takes changes, else 503 with the reason. On a follower of a group it
+/// also sends a read through this door, which the leader answers.
+async fn ready(State(beside): State<Arc<Beside>>) -> Result<&'static str, Problem> {
+    if let Some(why) = beside.measure().await?.trouble() {
+        return Err(unavailable(why));
+    }
+    if !beside.inside.leads() {
+        let read = [b"EXISTS".to_vec(), b"readyz".to_vec()];
+        outcome(beside.store.execute(&read).await, Retry::Read)?;
+    }
+    Ok("ready\n")
+}

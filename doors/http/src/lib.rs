@@ -1,0 +1,15 @@
+//! The HTTP doors of the binary: which routes stand on one port, and the settings of that port. [`open`] opens a door
+//! to nodes of entities, to a store, or to both; [`open_beside`] one to the server in the same process.
+
+mod beside;
+mod open;
+mod open_error;
+mod routes;
+mod settings;
+mod shared;
+mod status;
+
+pub use open::{open, open_beside};
+pub use open_error::OpenError;
+pub use scurry_http::{Door, Front, StartError};
+pub use settings::Settings;

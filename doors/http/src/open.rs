@@ -1,0 +1,69 @@
+//! Opens the doors of the binary: `scurry http` to nodes and to a store, and the door of `scurry serve` to the server
+//! in the same process.
+
+use crate::beside;
+use crate::open_error::OpenError;
+use crate::routes;
+use crate::settings::Settings;
+use crate::shared::Shared;
+use scurry_door_entities::{EntitySettings, EntityStore};
+use scurry_http::{Door, Front, Gate, Opening, StartError};
+use scurry_server::Inside;
+use scurry_stores::{RespStore, Store};
+use std::sync::Arc;
+
+/// Niceness of the threads of a door in an engine's process, so that the engine's threads come first.
+const NICE: i32 = 5;
+
+/// Opens a door to nodes of entities, to a store, or to both: listens, and starts connecting to the nodes.
+///
+/// # Errors
+/// When the settings are wrong, or it must not or cannot listen. The error says what to do about it.
+pub fn open(settings: Settings) -> Result<Door, OpenError> {
+    settings.check()?;
+    let gate = Gate::new(&settings.front)?;
+    let opening = Opening::listen(&settings.front, || {})?;
+    let (user, password) = (settings.user.clone(), settings.password.clone());
+    let store: Option<Arc<dyn Store>> = (!settings.store.is_empty()).then(|| {
+        let addresses = settings.store.clone();
+        Arc::new(RespStore::new(addresses, user, password, settings.patience)) as _
+    });
+    let of_entities = EntitySettings {
+        nodes: settings.nodes,
+        number: settings.number,
+        value_len_max: settings.value_len_max,
+        patience: settings.patience,
+        tombstone_ms: settings.tombstone_ms,
+        user: settings.user,
+        password: settings.password,
+        trust_old_nodes: settings.trust_old_nodes,
+    };
+    let entities = EntityStore::open(of_entities, opening.runtime());
+    let shared = Arc::new(Shared { entities, store });
+    let serves = match (shared.store.is_some(), shared.entities.is_empty()) {
+        (true, true) => "charging",
+        (true, false) => "charging, entities",
+        (false, _) => "entities",
+    };
+    let traffic = opening.traffic(serves);
+    let ways = routes::to_nodes(&shared, &gate, &traffic, opening.runtime());
+    Ok(opening.serve(&settings.front, ways, traffic)?)
+}
+
+/// Opens a door for the server in this process that `inside` belongs to.
+///
+/// # Errors
+/// When it must not or cannot listen. The error says what to do about it.
+pub fn open_beside(front: &Front, inside: Inside) -> Result<Door, StartError> {
+    let gate = Gate::new(front)?;
+    let opening = Opening::listen(front, step_back)?;
+    let traffic = opening.traffic("charging");
+    let ways = beside::routes(inside, &gate, &traffic, opening.runtime());
+    opening.serve(front, ways, traffic)
+}
+
+/// Lowers the priority of a thread of a door in an engine's process, below the threads that charge.
+fn step_back() {
+    // It is only an optimization: ignore a refusal of the system.
+    let _ = rustix::process::setpriority_process(None, NICE);
+}

@@ -1,0 +1,12 @@
+//! What a door to nodes and to a store serves.
+
+use scurry_door_entities::EntityStore;
+use scurry_stores::Store;
+use std::sync::Arc;
+
+/// State shared by the request handlers of a door to nodes and to a store.
+pub(crate) struct Shared {
+    pub(crate) entities: EntityStore,
+    /// The store of accounts; None when the door has no charging.
+    pub(crate) store: Option<Arc<dyn Store>>,
+}

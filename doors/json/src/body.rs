@@ -1,0 +1,420 @@
+//! The bodies of requests. `build.rs` makes commands from them.
+
+use crate::quantity::{Amount, Correction};
+use crate::text::{FirstStatus, Id, Key, Name, Overrun, Period, Recurring, Status};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use schemars::JsonSchema;
+use scurry_ledger::{BLOB_LEN_MAX, BUCKETS_MAX, ITEMS_MAX};
+use scurry_resp::{IDENTITIES_MAX, LIMIT_MS_MAX};
+use serde::{Deserialize, Deserializer};
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+
+/// The longest supervision time that any store's settings allow, ms. The bounds on identities here are likewise the
+/// widest. Most stores are set to less (crates/cli/scurry.example.toml) and refuse values above their setting.
+const TCC_MS_MAX: i64 = LIMIT_MS_MAX;
+
+/// An account that is created.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct AccountCreation {
+    /// `active` unless told otherwise.
+    pub(crate) status: Option<FirstStatus>,
+    /// Kind to value, as `{"msisdn": "491701234567"}`; attributes, not lookup keys.
+    #[serde(default)]
+    #[schemars(extend("maxProperties" = IDENTITIES_MAX, "x-scurry-limit" = "identities_max"))]
+    pub(crate) identities: BTreeMap<Name, Id>,
+    /// The first buckets with their first credit, each under another id.
+    #[serde(default)]
+    #[schemars(length(max = BUCKETS_MAX), extend("x-scurry-limit" = "buckets_max"))]
+    pub(crate) buckets: Vec<BucketCreation>,
+}
+
+/// A bucket of a new account.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct BucketCreation {
+    /// Id of the bucket.
+    pub(crate) bucket: Name,
+    /// Unit that is counted: cent, octet, second, token.
+    pub(crate) unit: Name,
+    /// First credit of the bucket.
+    pub(crate) amount: Amount<0>,
+    /// Lower ones burn first.
+    pub(crate) priority: Option<i32>,
+    /// When the bucket begins to count, ms of the UNIX epoch.
+    pub(crate) valid_from_ms: Option<i64>,
+    /// After `valid_from_ms`, and not past.
+    pub(crate) valid_to_ms: Option<i64>,
+    /// 0 or less: minus the credit limit.
+    pub(crate) floor: Option<Amount<{ i64::MIN }, 0>>,
+    /// Refills the bucket when a period begins: to its first credit unless told otherwise.
+    pub(crate) allowance: Option<Allowance>,
+}
+
+/// Recurring credit of a bucket: the rest expires when a period begins.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Allowance {
+    /// When the bucket is refilled.
+    pub(crate) period: Recurring,
+    /// Minutes by which the clocks of the time zone are ahead of UTC.
+    #[schemars(range(min = -840, max = 840))]
+    pub(crate) offset_minutes: Option<i16>,
+    /// Amount of the bucket when a period begins.
+    pub(crate) amount: Option<Amount<1>>,
+}
+
+/// The status of an account, and identities to set or, with null, to remove.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct StatusChange {
+    /// closed is final.
+    pub(crate) status: Status,
+    /// Kind to value; null removes the identity.
+    #[serde(default)]
+    pub(crate) identities: BTreeMap<Name, Option<Id>>,
+}
+
+/// Credit for a bucket.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct TopUp {
+    /// Id of the bucket.
+    pub(crate) bucket: Name,
+    /// Units that come in.
+    pub(crate) amount: Amount<1>,
+    /// Creates the bucket where there is none.
+    pub(crate) unit: Option<Name>,
+    /// Lower ones burn first.
+    pub(crate) priority: Option<i32>,
+    /// When the bucket begins to count, ms of the UNIX epoch.
+    pub(crate) valid_from_ms: Option<i64>,
+    /// After `valid_from_ms`, and not past. null: no end.
+    #[serde(default, deserialize_with = "present")]
+    pub(crate) valid_to_ms: Option<Option<i64>>,
+    /// 0 or less: minus the credit limit.
+    pub(crate) floor: Option<Amount<{ i64::MIN }, 0>>,
+    /// Of a bucket that is created by this.
+    pub(crate) allowance: Option<Allowance>,
+}
+
+/// A correction of a bucket; below 0 it voids.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Adjustment {
+    /// Id of the bucket.
+    pub(crate) bucket: Name,
+    /// Of any sign, and not 0.
+    pub(crate) amount: Correction,
+}
+
+/// Changes of a bucket: at least one of these.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(extend("if" = {}, "then" = any_of(something_of(
+    &["priority", "valid_from_ms", "floor"], &["valid_to_ms", "allowance"],
+))))]
+pub(crate) struct BucketChange {
+    /// Lower ones burn first.
+    pub(crate) priority: Option<i32>,
+    /// When the bucket begins to count, ms of the UNIX epoch.
+    pub(crate) valid_from_ms: Option<i64>,
+    /// After `valid_from_ms`, and not past. null: no end.
+    #[serde(default, deserialize_with = "present")]
+    pub(crate) valid_to_ms: Option<Option<i64>>,
+    /// 0 or less: minus the credit limit.
+    pub(crate) floor: Option<Amount<{ i64::MIN }, 0>>,
+    /// Members that are left out stay as they are. null: the bucket is not refilled any more.
+    #[serde(default, deserialize_with = "present")]
+    pub(crate) allowance: Option<Option<Allowance>>,
+}
+
+/// A direct debit, all or nothing: of `unit` and `amount`, or of `items`.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(extend("if" = {}, "then" = any_of(json!([
+    these_and_not(&["unit", "amount"], &["items"]),
+    these_and_not(&["items"], &["unit", "amount"]),
+]))))]
+pub(crate) struct Debit {
+    /// Unit of the amount; not beside `items`.
+    pub(crate) unit: Option<Name>,
+    /// Amount that is debited; not beside `items`.
+    pub(crate) amount: Option<Amount<1>>,
+    /// Each with another key or unit.
+    #[schemars(length(min = 1, max = ITEMS_MAX))]
+    pub(crate) items: Option<Vec<ItemAmount>>,
+}
+
+/// An amount of one item.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ItemAmount {
+    /// Key of the item: its rating group, or another name.
+    pub(crate) key: Key,
+    /// Unit that is counted.
+    pub(crate) unit: Name,
+    /// Amount that is debited or goes back of it.
+    pub(crate) amount: Amount<1>,
+}
+
+/// A refund of a debit that is still remembered.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(extend("if" = {}, "then" = any_of(json!([
+    these_and_not(&[], &["items"]),
+    these_and_not(&[], &["amount"]),
+]))))]
+pub(crate) struct Refund {
+    /// The Idempotency-Key of the debit.
+    pub(crate) debit: Id,
+    /// All that is left of it unless told otherwise. Of a debit of items, name the items.
+    pub(crate) amount: Option<Amount<1>>,
+    /// Items of the debit, and what goes back of each; without `amount`.
+    #[schemars(length(min = 1, max = ITEMS_MAX))]
+    pub(crate) items: Option<Vec<ItemAmount>>,
+}
+
+/// An addition to a counter.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Count {
+    /// Amount that is added, of any sign.
+    pub(crate) amount: Amount<{ i64::MIN }>,
+    /// Of a counter that is made by this; `events` unless told otherwise.
+    pub(crate) unit: Option<Name>,
+    /// When a counter that this creates resets.
+    pub(crate) period: Option<Period>,
+}
+
+/// A limit of what may be used of a unit in a period, or of open sessions.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(extend("dependentRequired" = {
+    "item": ["unit"], "period": ["unit"], "offset_minutes": ["unit"],
+}))]
+pub(crate) struct LimitSetting {
+    /// Units of it count; open sessions where there is none.
+    pub(crate) unit: Option<Name>,
+    /// Key of the only item whose units count.
+    pub(crate) item: Option<Key>,
+    /// Units in a period, or sessions that may be open.
+    pub(crate) amount: Amount<0>,
+    /// Of a new limit none, else as it is, unless told otherwise.
+    pub(crate) period: Option<Period>,
+    /// Minutes by which the clocks of the time zone are ahead of UTC, 0 for a new limit.
+    #[schemars(range(min = -840, max = 840))]
+    pub(crate) offset_minutes: Option<i16>,
+}
+
+/// A session that is opened.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SessionOpening {
+    /// The request number (CC-Request-Number).
+    pub(crate) request: u32,
+    /// Each with another key, or another unit. None: they are asked for later, by an update.
+    #[serde(default)]
+    #[schemars(length(max = ITEMS_MAX), extend("x-scurry-limit" = "items_max"))]
+    pub(crate) items: Vec<ItemRequest>,
+    /// How long grants are good for.
+    #[schemars(range(min = 1, max = TCC_MS_MAX), extend("x-scurry-limit" = "tcc_ms_max"))]
+    pub(crate) validity_ms: Option<i64>,
+    /// The supervision time: without a request for so long the session expires. Twice the validity
+    /// unless told otherwise.
+    #[schemars(range(min = 1, max = TCC_MS_MAX), extend("x-scurry-limit" = "tcc_ms_max"))]
+    pub(crate) tcc_ms: Option<i64>,
+    /// Treatment of use beyond the balance.
+    pub(crate) overrun: Option<Overrun>,
+    /// One denied item denies all.
+    #[serde(default)]
+    pub(crate) close_on_denial: bool,
+    /// The session opens although every item is denied. Not with `close_on_denial`.
+    #[serde(default)]
+    pub(crate) keep_open: bool,
+    /// Bytes of the caller's, base64.
+    pub(crate) data: Option<Data>,
+}
+
+/// Units that are asked for.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ItemRequest {
+    /// Key of the item: its rating group, or another name.
+    pub(crate) key: Key,
+    /// Unit that is counted.
+    pub(crate) unit: Name,
+    /// Units that are asked for.
+    pub(crate) requested: Amount<1>,
+    /// With less than this nothing is granted. At most `requested`.
+    pub(crate) min: Option<Amount<0>>,
+}
+
+/// Use so far, and the request for the next grant.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SessionUpdate {
+    /// The request number (CC-Request-Number).
+    pub(crate) request: u32,
+    /// Only when the session has this version.
+    #[schemars(range(min = 0))]
+    pub(crate) if_version: Option<i64>,
+    /// The items, each under another key or unit.
+    #[serde(default)]
+    #[schemars(length(max = ITEMS_MAX), extend("x-scurry-limit" = "items_max"))]
+    pub(crate) items: Vec<UpdatedItem>,
+    /// How long grants are good for.
+    #[schemars(range(min = 1, max = TCC_MS_MAX), extend("x-scurry-limit" = "tcc_ms_max"))]
+    pub(crate) validity_ms: Option<i64>,
+    /// The supervision time: without a request for so long the session expires.
+    #[schemars(range(min = 1, max = TCC_MS_MAX), extend("x-scurry-limit" = "tcc_ms_max"))]
+    pub(crate) tcc_ms: Option<i64>,
+    /// One denied item denies all.
+    #[serde(default)]
+    pub(crate) close_on_denial: bool,
+    /// Use is debited also where the session is not open any more.
+    #[serde(default)]
+    pub(crate) late_use: bool,
+    /// For late use alone: an open session keeps its own.
+    pub(crate) overrun: Option<Overrun>,
+    /// Bytes of the caller's, base64.
+    pub(crate) data: Option<Data>,
+}
+
+/// `used` or `requested`, or both.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(extend("if" = {}, "then" = any_of(something_of(&["used", "requested"], &[]))))]
+pub(crate) struct UpdatedItem {
+    /// Key of the item: its rating group, or another name.
+    pub(crate) key: Key,
+    /// Unit that is counted.
+    pub(crate) unit: Name,
+    /// Units that were used since the last report.
+    pub(crate) used: Option<Amount<0>>,
+    /// Replaces the item's hold.
+    pub(crate) requested: Option<Amount<0>>,
+    /// At most `requested`.
+    pub(crate) min: Option<Amount<0>>,
+}
+
+/// Use at the end.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SessionEnd {
+    /// The request number (CC-Request-Number).
+    pub(crate) request: u32,
+    /// Only when the session has this version.
+    #[schemars(range(min = 0))]
+    pub(crate) if_version: Option<i64>,
+    /// The items, each under another key or unit.
+    #[serde(default)]
+    #[schemars(length(max = ITEMS_MAX), extend("x-scurry-limit" = "items_max"))]
+    pub(crate) items: Vec<EndedItem>,
+    /// Use is debited also where the session is not open any more.
+    #[serde(default)]
+    pub(crate) late_use: bool,
+    /// For late use alone: an open session keeps its own.
+    pub(crate) overrun: Option<Overrun>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct EndedItem {
+    /// Key of the item: its rating group, or another name.
+    pub(crate) key: Key,
+    /// Unit that is counted.
+    pub(crate) unit: Name,
+    /// Units that were used since the last report.
+    pub(crate) used: Amount<0>,
+}
+
+/// Opaque bytes, base64 with padding in JSON.
+pub(crate) struct Data(pub(crate) Vec<u8>);
+
+impl<'de> Deserialize<'de> for Data {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let bytes = STANDARD.decode(text).map_err(|error| {
+            serde::de::Error::custom(format_args!("is not base64 with padding: {error}"))
+        })?;
+        Ok(Data(bytes))
+    }
+}
+
+impl JsonSchema for Data {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Data".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let mut schema = schemars::json_schema!({
+            "type": "string",
+            "contentEncoding": "base64",
+            "x-scurry-limit": "blob_len_max",
+        });
+        schema.ensure_object().extend(base64_of(BLOB_LEN_MAX as u64));
+        schema
+    }
+}
+
+/// Returns the JSON Schema keywords for at most `len_max` bytes as base64 with padding.
+pub(crate) fn base64_of(len_max: u64) -> Map<String, Value> {
+    let group = "([A-Za-z0-9+/]{4})";
+    // One byte ends in two padding characters, two bytes in one. The bits that do not belong to the bytes are 0, which
+    // limits the last character.
+    let (one, two) = ("[A-Za-z0-9+/][AQgw]==", "[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=");
+    let (groups, rest) = (len_max / 3, len_max % 3);
+    let mut whole = vec![format!("{group}{{0,{groups}}}")];
+    if groups > 0 {
+        whole.push(format!("{group}{{0,{}}}({one}|{two})", groups - 1));
+    }
+    match rest {
+        0 => {}
+        1 => whole.push(format!("{group}{{{groups}}}{one}")),
+        _ => whole.push(format!("{group}{{{groups}}}({one}|{two})")),
+    }
+    let pattern = format!("^({})$", whole.join("|"));
+    let len_max = len_max.div_ceil(3) * 4;
+    Map::from_iter([
+        ("maxLength".to_owned(), len_max.into()),
+        ("pattern".to_owned(), pattern.into()),
+    ])
+}
+
+/// Returns rules between the members of a body, for the `then` of an `if` that always holds. A plain `anyOf` beside
+/// members makes client generators generate a type for each branch; they ignore this form.
+fn any_of(rules: Value) -> Value {
+    json!({ "anyOf": rules })
+}
+
+/// Returns the rule that at least one of `members` is given and not null, or one of `or_null` is given, which may be
+/// null.
+fn something_of(members: &[&str], or_null: &[&str]) -> Value {
+    let some = members.iter().map(|member| {
+        let there = json!({ "not": { "type": "null" } });
+        json!({ "required": [member], "properties": { *member: there } })
+    });
+    some.chain(or_null.iter().map(|member| json!({ "required": [member] }))).collect()
+}
+
+/// Returns the rule that all of `these` are given and not null, and that each of `those` is missing or null.
+fn these_and_not(these: &[&str], those: &[&str]) -> Value {
+    let there = these.iter().map(|member| (*member, json!({ "not": { "type": "null" } })));
+    let absent = those.iter().map(|member| (*member, json!({ "type": "null" })));
+    let properties: BTreeMap<&str, Value> = there.chain(absent).collect();
+    json!({ "required": these, "properties": properties })
+}
+
+/// Deserializes null as `Some(None)`, so that it differs from a missing member.
+fn present<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Option<T>>, D::Error> {
+    Option::deserialize(deserializer).map(Some)
+}

@@ -1,0 +1,497 @@
+//! Builds the requests to the store from HTTP requests: one function per operation of the table.
+
+use crate::body::{
+    AccountCreation, Adjustment, Allowance, BucketChange, Count, Debit, ItemAmount, LimitSetting,
+    Refund, SessionEnd, SessionOpening, SessionUpdate, StatusChange, TopUp,
+};
+use crate::input::Input;
+use crate::list_cursor::{Cursor, LIMIT_MAX};
+use crate::quantity::Amount;
+use crate::text::{AccountId, Id, Name, Overrun, Text};
+use crate::words::Words;
+use scurry_http::{FaultLocation, Problem, field_problem};
+use scurry_ledger::{
+    self as ledger, BucketAttributes, Command, Counted, Create, ItemRequest, LimitTerms, NewBucket,
+    Period, SessionRequest, Time,
+};
+use scurry_service::{Read, Request};
+
+/// Checks that a validity ends after it begins. Without `from_ms` it begins at 0. `at` is the JSON pointer of the
+/// object around it.
+fn check_order(at: &str, from_ms: Option<i64>, to_ms: Option<i64>) -> Result<(), Problem> {
+    if to_ms.is_none_or(|to_ms| from_ms.unwrap_or(0) < to_ms) {
+        return Ok(());
+    }
+    let why = "must be after valid_from_ms";
+    Err(field_problem(FaultLocation::Body(&format!("{at}/valid_to_ms")), why))
+}
+
+/// Checks that an item's minimum, if given, is at most the requested amount, which must then be positive. `at` is the
+/// item's index.
+fn check_min(at: usize, min: Option<i64>, requested: Option<i64>) -> Result<(), Problem> {
+    let requested = requested.unwrap_or(0);
+    if min.is_none_or(|min| min <= requested && requested > 0) {
+        return Ok(());
+    }
+    let why = "must be at most requested, which must be there";
+    Err(field_problem(FaultLocation::Body(&format!("/items/{at}/min")), why))
+}
+
+/// Checks that no two elements of `list` have the same name. `member` is where the name is.
+fn check_names<T: PartialEq>(
+    list: &str,
+    member: &str,
+    names: impl Iterator<Item = T>,
+) -> Result<(), Problem> {
+    let mut seen: Vec<T> = Vec::new();
+    for (at, name) in names.enumerate() {
+        if seen.contains(&name) {
+            return Err(field_problem(
+                FaultLocation::Body(&format!("/{list}/{at}/{member}")),
+                "stands twice",
+            ));
+        }
+        seen.push(name);
+    }
+    Ok(())
+}
+
+/// Returns the end of a validity: `Some(None)` is no end, `None` is not given.
+fn end(valid_to_ms: Option<Option<i64>>) -> Option<Option<Time>> {
+    valid_to_ms.map(|end| end.map(Time))
+}
+
+/// Returns the attributes of a bucket with the allowance of a body: `Some(None)` ends the allowance, `None` leaves it
+/// unchanged.
+fn with_allowance(
+    attributes: BucketAttributes,
+    allowance: Option<Option<Allowance>>,
+) -> BucketAttributes {
+    match allowance {
+        None => attributes,
+        Some(None) => BucketAttributes { period: Some(Period::None), ..attributes },
+        Some(Some(Allowance { period, offset_minutes, amount })) => BucketAttributes {
+            period: Some(period.into()),
+            offset_minutes,
+            refill: amount.map(i64::from),
+            ..attributes
+        },
+    }
+}
+
+impl<const LEAST: i64, const MOST: i64> From<Amount<LEAST, MOST>> for i64 {
+    fn from(amount: Amount<LEAST, MOST>) -> i64 {
+        amount.0
+    }
+}
+
+fn account(input: &Input) -> Result<AccountId, Problem> {
+    input.text("account")
+}
+
+/// Returns the request for a command to the account in the path.
+fn write(input: &Input, command: &Command<'_>) -> Result<Request, Problem> {
+    Ok(Request::write(account(input)?.as_str().as_bytes(), command))
+}
+
+/// Returns the command `name` as text, with the account in the path as its first argument.
+pub(crate) fn words(name: &str, input: &Input) -> Result<Words, Problem> {
+    Ok(Words::new(name).word(account(input)?.as_str()))
+}
+
+/// Converts a name that was already checked to the ledger's type.
+fn name(text: &Name) -> ledger::Name {
+    ledger::Name::new(text.as_str().as_bytes()).unwrap_or_else(|| unreachable!("it was checked"))
+}
+
+fn path_name(input: &Input, parameter: &str) -> Result<ledger::Name, Problem> {
+    Ok(name(&input.text(parameter)?))
+}
+
+pub(crate) fn totals(_: &Input) -> Result<Words, Problem> {
+    Ok(Words::new("SCUR.TOTALS"))
+}
+
+/// Number of keys that one step of a list examines by default.
+const LIMIT: i64 = 100;
+
+pub(crate) fn list(input: &Input) -> Result<Words, Problem> {
+    let [cursor, limit, prefix, status] = input.query(["cursor", "limit", "prefix", "status"])?;
+    let cursor = Cursor::read(cursor.as_deref())?;
+    let limit = match limit {
+        None => LIMIT,
+        Some(limit) => limit_of(input.number("limit", Some(limit))?, LIMIT_MAX)?,
+    };
+    let prefix = prefix.map(|prefix| input.parameter("prefix", Some(prefix))).transpose()?;
+    let prefix = prefix.as_ref().map(AccountId::as_str);
+    let status = status.map(|word| status_of(&word)).transpose()?;
+    Ok(Words::new("SCUR.LIST")
+        .word(cursor.within.to_string())
+        .word("COUNT")
+        .integer(limit)
+        .option("PREFIX", prefix)
+        .option("STATUS", status.map(ledger::Status::name)))
+}
+
+/// Returns the number of the server that a list asks. A wrong cursor gives 0 here: [`list`] refuses it.
+pub(crate) fn listed_server(input: &Input) -> usize {
+    let cursor = input.query(["cursor", "limit", "prefix", "status"]).map(|[cursor, ..]| cursor);
+    let cursor = cursor.and_then(|cursor| Cursor::read(cursor.as_deref()));
+    cursor.map_or(0, |cursor| cursor.server)
+}
+
+pub(crate) fn limit_of(limit: i64, most: i64) -> Result<i64, Problem> {
+    if limit <= most {
+        return Ok(limit);
+    }
+    let why = format!("must be at most {most}");
+    Err(field_problem(FaultLocation::Parameter("limit"), &why))
+}
+
+fn status_of(word: &[u8]) -> Result<ledger::Status, Problem> {
+    [ledger::Status::Active, ledger::Status::Suspended, ledger::Status::Closed]
+        .into_iter()
+        .find(|status| status.name().as_bytes() == word)
+        .ok_or_else(|| {
+            let why = "must be active, suspended or closed";
+            field_problem(FaultLocation::Parameter("status"), why)
+        })
+}
+
+pub(crate) fn find(input: &Input) -> Result<Words, Problem> {
+    let (kind, value): (Name, Id) = (input.text("kind")?, input.text("value")?);
+    Ok(Words::new("SCUR.FIND").word(kind.as_str()).word(value.as_str()))
+}
+
+pub(crate) fn create(input: &Input) -> Result<Request, Problem> {
+    let body: AccountCreation = input.json()?;
+    check_names("buckets", "bucket", body.buckets.iter().map(|bucket| &bucket.bucket))?;
+    let mut buckets = Vec::new();
+    for (at, bucket) in body.buckets.into_iter().enumerate() {
+        check_order(&format!("/buckets/{at}"), bucket.valid_from_ms, bucket.valid_to_ms)?;
+        let attributes = BucketAttributes {
+            priority: bucket.priority,
+            valid_from: bucket.valid_from_ms.map(Time),
+            valid_to: end(bucket.valid_to_ms.map(Some)),
+            floor: bucket.floor.map(i64::from),
+            ..BucketAttributes::default()
+        };
+        buckets.push(NewBucket {
+            bucket: name(&bucket.bucket),
+            unit: name(&bucket.unit),
+            amount: bucket.amount.into(),
+            attributes: with_allowance(attributes, bucket.allowance.map(Some)),
+        });
+    }
+    let identities = body.identities.iter();
+    let identities: Vec<_> =
+        identities.map(|(kind, value)| (name(kind), value.as_str().as_bytes())).collect();
+    let key = input.optional_key()?;
+    let create = Create {
+        txn: key.as_ref().map(|key| key.as_str().as_bytes()),
+        status: body.status.map_or(ledger::Status::Active, ledger::Status::from),
+        identities: &identities,
+        buckets: &buckets,
+    };
+    write(input, &Command::Create(create))
+}
+
+pub(crate) fn status(input: &Input) -> Result<Request, Problem> {
+    let body: StatusChange = input.json()?;
+    let identities = body.identities.iter().map(|(kind, value)| {
+        // An empty value removes the identity.
+        let value = value.as_ref().map_or("", Text::as_str);
+        (name(kind), value.as_bytes())
+    });
+    let identities: Vec<_> = identities.collect();
+    let key = input.optional_key()?;
+    let txn = key.as_ref().map(|key| key.as_str().as_bytes());
+    write(input, &Command::Status { txn, status: body.status.into(), identities: &identities })
+}
+
+pub(crate) fn delete(input: &Input) -> Result<Request, Problem> {
+    let [force] = input.query(["force"])?;
+    let force = input.truth("force", force)?;
+    write(input, &Command::Delete { force })
+}
+
+pub(crate) fn top_up(input: &Input) -> Result<Request, Problem> {
+    let body: TopUp = input.json()?;
+    check_order("", body.valid_from_ms, body.valid_to_ms.flatten())?;
+    let attributes = BucketAttributes {
+        priority: body.priority,
+        valid_from: body.valid_from_ms.map(Time),
+        valid_to: end(body.valid_to_ms),
+        floor: body.floor.map(i64::from),
+        ..BucketAttributes::default()
+    };
+    write(
+        input,
+        &Command::TopUp {
+            txn: input.idempotency_key()?.as_str().as_bytes(),
+            bucket: name(&body.bucket),
+            amount: body.amount.into(),
+            unit: body.unit.as_ref().map(name),
+            attributes: with_allowance(attributes, body.allowance.map(Some)),
+        },
+    )
+}
+
+pub(crate) fn adjust(input: &Input) -> Result<Request, Problem> {
+    let body: Adjustment = input.json()?;
+    let txn = input.idempotency_key()?;
+    let (txn, bucket) = (txn.as_str().as_bytes(), name(&body.bucket));
+    write(input, &Command::Adjust { txn, bucket, amount: body.amount.0 })
+}
+
+pub(crate) fn change_bucket(input: &Input) -> Result<Request, Problem> {
+    let body: BucketChange = input.json()?;
+    check_order("", body.valid_from_ms, body.valid_to_ms.flatten())?;
+    let attributes = BucketAttributes {
+        priority: body.priority,
+        valid_from: body.valid_from_ms.map(Time),
+        valid_to: end(body.valid_to_ms),
+        floor: body.floor.map(i64::from),
+        ..BucketAttributes::default()
+    };
+    let attributes = with_allowance(attributes, body.allowance);
+    let bucket = path_name(input, "bucket")?;
+    let txn = input.idempotency_key()?;
+    if attributes == BucketAttributes::default() {
+        let why = "must change something: priority, valid_from_ms, valid_to_ms, floor or allowance";
+        return Err(field_problem(FaultLocation::Body(""), why));
+    }
+    let txn = txn.as_str().as_bytes();
+    write(input, &Command::Bucket { txn, bucket, attributes, remove: false })
+}
+
+pub(crate) fn remove_bucket(input: &Input) -> Result<Request, Problem> {
+    let (bucket, txn) = (path_name(input, "bucket")?, input.idempotency_key()?);
+    let (txn, attributes) = (txn.as_str().as_bytes(), BucketAttributes::default());
+    write(input, &Command::Bucket { txn, bucket, attributes, remove: true })
+}
+
+/// Returns the items of a debit or refund: at least one, and no key and unit twice.
+fn item_amounts(items: &[ItemAmount]) -> Result<Vec<ledger::ItemAmount>, Problem> {
+    if items.is_empty() {
+        return Err(field_problem(FaultLocation::Body("/items"), "must have at least one item"));
+    }
+    check_names("items", "key", items.iter().map(|item| (item.key.0, &item.unit)))?;
+    let amount = |item: &ItemAmount| ledger::ItemAmount {
+        key: item.key.0,
+        unit: name(&item.unit),
+        amount: item.amount.0,
+    };
+    Ok(items.iter().map(amount).collect())
+}
+
+pub(crate) fn debit(input: &Input) -> Result<Request, Problem> {
+    let body: Debit = input.json()?;
+    let txn = input.idempotency_key()?;
+    let txn = txn.as_str().as_bytes();
+    match (body.unit, body.amount, body.items) {
+        (Some(unit), Some(amount), None) => {
+            write(input, &Command::Debit { txn, unit: name(&unit), amount: amount.into() })
+        }
+        (None, None, Some(items)) => {
+            write(input, &Command::DebitItems { txn, items: &item_amounts(&items)? })
+        }
+        _ => {
+            let why = "must have unit and amount, or items";
+            Err(field_problem(FaultLocation::Body(""), why))
+        }
+    }
+}
+
+pub(crate) fn refund(input: &Input) -> Result<Request, Problem> {
+    let body: Refund = input.json()?;
+    let txn = input.idempotency_key()?;
+    let (txn, debit) = (txn.as_str().as_bytes(), body.debit.as_str().as_bytes());
+    match (body.amount, body.items) {
+        (amount, None) => {
+            write(input, &Command::Refund { txn, debit, amount: amount.map(i64::from) })
+        }
+        (None, Some(items)) => {
+            write(input, &Command::RefundItems { txn, debit, items: &item_amounts(&items)? })
+        }
+        (Some(_), Some(_)) => {
+            let why = "stands beside amount: one of them says what goes back";
+            Err(field_problem(FaultLocation::Body("/items"), why))
+        }
+    }
+}
+
+pub(crate) fn count(input: &Input) -> Result<Request, Problem> {
+    let body: Count = input.json()?;
+    let (counter, txn) = (path_name(input, "counter")?, input.idempotency_key()?);
+    let (unit, period) = (body.unit.as_ref().map(name), body.period.map(Period::from));
+    let (txn, amount) = (txn.as_str().as_bytes(), body.amount.into());
+    write(input, &Command::Counter { txn, counter, amount, unit, period })
+}
+
+pub(crate) fn set_limit(input: &Input) -> Result<Request, Problem> {
+    let body: LimitSetting = input.json()?;
+    let limit = path_name(input, "limit")?;
+    let counted = match body.unit.as_ref().map(name) {
+        Some(unit) => Counted::Units { unit, item: body.item.map(|item| item.0) },
+        None => {
+            // Without a unit the limit counts open sessions, which have no item and no period.
+            let of_units = [
+                ("/item", body.item.is_some()),
+                ("/period", body.period.is_some()),
+                ("/offset_minutes", body.offset_minutes.is_some()),
+            ];
+            if let Some((place, _)) = of_units.iter().find(|(_, given)| *given) {
+                return Err(field_problem(FaultLocation::Body(place), "needs a unit"));
+            }
+            Counted::Sessions
+        }
+    };
+    let terms = LimitTerms::Set {
+        counted,
+        amount: body.amount.into(),
+        period: body.period.map(Period::from),
+        offset_minutes: body.offset_minutes.map(i64::from),
+    };
+    let txn = input.idempotency_key()?;
+    write(input, &Command::Limit { txn: txn.as_str().as_bytes(), limit, terms })
+}
+
+pub(crate) fn remove_limit(input: &Input) -> Result<Request, Problem> {
+    let (limit, txn) = (path_name(input, "limit")?, input.idempotency_key()?);
+    let (txn, terms) = (txn.as_str().as_bytes(), LimitTerms::Remove);
+    write(input, &Command::Limit { txn, limit, terms })
+}
+
+pub(crate) fn check(input: &Input) -> Result<Request, Problem> {
+    let [unit, amount] = input.query(["unit", "amount"])?;
+    let unit: Name = input.parameter("unit", unit)?;
+    let amount = input.number("amount", amount)?;
+    let account = account(input)?.into_bytes();
+    Ok(Request::Read(Read::Check { account, unit: name(&unit), amount }))
+}
+
+pub(crate) fn get(input: &Input) -> Result<Request, Problem> {
+    Ok(Request::Read(Read::Account { account: account(input)?.into_bytes() }))
+}
+
+pub(crate) fn audit(input: &Input) -> Result<Request, Problem> {
+    Ok(Request::Read(Read::Audit { account: account(input)?.into_bytes() }))
+}
+
+pub(crate) fn get_session(input: &Input) -> Result<Request, Problem> {
+    let session: Id = input.text("session")?;
+    let account = account(input)?.into_bytes();
+    Ok(Request::Read(Read::Session { account, session: session.into_bytes() }))
+}
+
+pub(crate) fn release(input: &Input) -> Result<Request, Problem> {
+    let session: Id = input.text("session")?;
+    write(input, &Command::Release { session: session.as_str().as_bytes() })
+}
+
+pub(crate) fn reserve(input: &Input) -> Result<Request, Problem> {
+    let body: SessionOpening = input.json()?;
+    if body.keep_open && body.close_on_denial {
+        let why = "does not go with close_on_denial";
+        return Err(field_problem(FaultLocation::Body("/keep_open"), why));
+    }
+    check_names("items", "key", body.items.iter().map(|item| (item.key, &item.unit)))?;
+    for (at, item) in body.items.iter().enumerate() {
+        check_min(at, item.min.map(i64::from), Some(item.requested.into()))?;
+    }
+    let items = body.items.iter().map(|item| ItemRequest {
+        key: item.key.0,
+        unit: name(&item.unit),
+        used: None,
+        requested: Some(item.requested.into()),
+        min: item.min.map(i64::from),
+    });
+    let session: Id = input.text("session")?;
+    let request = SessionRequest {
+        session: session.as_str().as_bytes(),
+        request: body.request,
+        validity_ms: body.validity_ms,
+        tcc_ms: body.tcc_ms,
+        overrun: body.overrun.map(ledger::Overrun::from),
+        close_on_denial: body.close_on_denial,
+        keep_open: body.keep_open,
+        blob: body.data.as_ref().map(|data| &data.0[..]),
+        items: &items.collect::<Vec<_>>(),
+        ..SessionRequest::default()
+    };
+    write(input, &Command::Reserve(request))
+}
+
+fn check_overrun(overrun: Option<Overrun>, late_use: bool) -> Result<(), Problem> {
+    if overrun.is_some() && !late_use {
+        let why = "goes with late_use here: an open session keeps its own";
+        return Err(field_problem(FaultLocation::Body("/overrun"), why));
+    }
+    Ok(())
+}
+
+/// Converts the session version that a body requires.
+fn version(if_version: Option<i64>) -> Result<Option<u64>, Problem> {
+    let checked = if_version.map(u64::try_from).transpose();
+    checked.map_err(|_| field_problem(FaultLocation::Body("/if_version"), "must be at least 0"))
+}
+
+pub(crate) fn update(input: &Input) -> Result<Request, Problem> {
+    let body: SessionUpdate = input.json()?;
+    check_overrun(body.overrun, body.late_use)?;
+    check_names("items", "key", body.items.iter().map(|item| (item.key, &item.unit)))?;
+    for (at, item) in body.items.iter().enumerate() {
+        if item.used.is_none() && item.requested.is_none() {
+            let place = format!("/items/{at}");
+            return Err(field_problem(FaultLocation::Body(&place), "must have used or requested"));
+        }
+        check_min(at, item.min.map(i64::from), item.requested.map(i64::from))?;
+    }
+    let items = body.items.iter().map(|item| ItemRequest {
+        key: item.key.0,
+        unit: name(&item.unit),
+        used: item.used.map(i64::from),
+        requested: item.requested.map(i64::from),
+        min: item.min.map(i64::from),
+    });
+    let session: Id = input.text("session")?;
+    let request = SessionRequest {
+        session: session.as_str().as_bytes(),
+        request: body.request,
+        if_version: version(body.if_version)?,
+        validity_ms: body.validity_ms,
+        tcc_ms: body.tcc_ms,
+        overrun: body.overrun.map(ledger::Overrun::from),
+        close_on_denial: body.close_on_denial,
+        late_use: body.late_use,
+        blob: body.data.as_ref().map(|data| &data.0[..]),
+        items: &items.collect::<Vec<_>>(),
+        ..SessionRequest::default()
+    };
+    write(input, &Command::Update(request))
+}
+
+pub(crate) fn terminate(input: &Input) -> Result<Request, Problem> {
+    let body: SessionEnd = input.json()?;
+    check_overrun(body.overrun, body.late_use)?;
+    check_names("items", "key", body.items.iter().map(|item| (item.key, &item.unit)))?;
+    let items = body.items.iter().map(|item| ItemRequest {
+        key: item.key.0,
+        unit: name(&item.unit),
+        used: Some(item.used.into()),
+        requested: None,
+        min: None,
+    });
+    let session: Id = input.text("session")?;
+    let request = SessionRequest {
+        session: session.as_str().as_bytes(),
+        request: body.request,
+        if_version: version(body.if_version)?,
+        overrun: body.overrun.map(ledger::Overrun::from),
+        late_use: body.late_use,
+        items: &items.collect::<Vec<_>>(),
+        ..SessionRequest::default()
+    };
+    write(input, &Command::Terminate(request))
+}

@@ -1,0 +1,321 @@
+//! Converts replies of the store to answers. Each function returns None if the reply does not have the expected shape.
+
+use crate::answer::{
+    AccountBody, AccountList, AccountRow, AllowanceBody, Answer, Audit, Body, BucketBody,
+    BucketTotals, ChainAnswer, Checked, CounterBody, Done, FoundAccounts, ItemAnswer, LimitBody,
+    Moved, OpenItem, OpenSession, SessionAnswer, SessionRow, Sessions, Uncollected, Why,
+};
+use crate::list_cursor::Cursor;
+use crate::quantity::Quantity;
+use crate::reply::{Reader, each, list, text};
+use crate::text::Key;
+use crate::totals::TotalsBody;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use redis::Value;
+use scurry_cluster_client::Totals;
+use scurry_ledger::{self as ledger, Cause, Code, Counted, Id, Name, Time};
+use scurry_resp::FIND_MAX;
+use scurry_service::{AccountView, Answered, Reply, denied};
+
+/// Returns the answer of a successful read.
+fn shown(body: Body) -> Option<Answer> {
+    Some(Answer { code: Code::Ok, replayed: false, body })
+}
+
+fn why(cause: Cause) -> Why {
+    let limit = match cause {
+        Cause::Limit(limit) => Some(limit.as_str().to_owned()),
+        Cause::None
+        | Cause::Untold
+        | Cause::Balance
+        | Cause::NoBucket
+        | Cause::Chain
+        | Cause::Status => None,
+    };
+    Why { cause: cause.word(), limit }
+}
+
+/// Converts to the integer type of all answers, which is signed. Too large numbers become the greatest one.
+fn integer(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+fn amount(amount: i64) -> Quantity {
+    Quantity::Number(amount)
+}
+
+fn name(name: Name) -> String {
+    name.as_str().to_owned()
+}
+
+fn id(id: Id) -> String {
+    String::from_utf8_lossy(id.as_bytes()).into_owned()
+}
+
+fn ms(time: Option<Time>) -> Option<i64> {
+    time.map(|time| time.0)
+}
+
+fn answered(reply: Reply) -> Option<Answered> {
+    match reply {
+        Reply::Answer(answered) => Some(answered),
+        _ => None,
+    }
+}
+
+pub(crate) fn done(reply: Reply) -> Option<Answer> {
+    let Answered { answer, replayed, .. } = answered(reply)?;
+    let ledger::Answer::Account { code, version } = answer else { return None };
+    let body = Body::Done(Done { code: code.name(), replayed, version: integer(version) });
+    Some(Answer { code, replayed, body })
+}
+
+pub(crate) fn moved(reply: Reply) -> Option<Answer> {
+    let answered = answered(reply)?;
+    let (code, replayed) = (answered.code(), answered.replayed);
+    Some(Answer { code, replayed, body: Body::Moved(moved_body(&answered)?) })
+}
+
+fn moved_body(answered: &Answered) -> Option<Moved> {
+    let ledger::Answer::Amount { code, version, amount: moved, cause } = answered.answer else {
+        return None;
+    };
+    Some(Moved {
+        code: code.name(),
+        replayed: answered.replayed,
+        version: integer(version),
+        amount: amount(moved),
+        why: why(cause),
+    })
+}
+
+pub(crate) fn checked(reply: Reply) -> Option<Answer> {
+    let Reply::Checked(checked) = reply else { return None };
+    // The check succeeded even if its result is a denial.
+    shown(Body::Checked(Checked {
+        code: checked.code.name(),
+        amount: amount(checked.amount),
+        why: why(checked.cause),
+    }))
+}
+
+pub(crate) fn session(reply: Reply) -> Option<Answer> {
+    let answered = answered(reply)?;
+    let (code, replayed) = (answered.code(), answered.replayed);
+    Some(Answer { code, replayed, body: Body::Session(session_body(&answered)?) })
+}
+
+fn session_body(answered: &Answered) -> Option<SessionAnswer> {
+    let ledger::Answer::Session { code, version, items } = &answered.answer else { return None };
+    // Without items the session request as a whole has the cause, with items each item has one.
+    let cause = if answered.keys.is_empty() { answered.answer.cause() } else { Cause::None };
+    let items = answered.keys.iter().zip(items).map(|(key, item)| ItemAnswer {
+        key: Key(*key),
+        code: item.code.name(),
+        granted: amount(item.granted),
+        last: item.last,
+        uncollected: amount(item.uncollected),
+        why: why(item.cause),
+    });
+    Some(SessionAnswer {
+        code: code.name(),
+        replayed: answered.replayed,
+        version: integer(*version),
+        items: items.collect(),
+        why: why(cause),
+    })
+}
+
+pub(crate) fn chain(reply: Reply) -> Option<Answer> {
+    let Reply::Chain(chain) = reply else { return None };
+    let denied = denied(&chain);
+    let code = denied.map_or(Code::Ok, |at| chain[at].code());
+    // The ledger executes a chain as a whole, so either all commands are duplicates or none is.
+    let replayed = chain.iter().all(|one| one.replayed);
+    let answers = chain.iter().map(|one| match one.answer {
+        ledger::Answer::Session { .. } => session_body(one).map(Body::Session),
+        _ => moved_body(one).map(Body::Moved),
+    });
+    let body = ChainAnswer {
+        code: code.name(),
+        replayed,
+        denied: denied.and_then(|at| i64::try_from(at + 1).ok()),
+        answers: answers.collect::<Option<_>>()?,
+    };
+    Some(Answer { code, replayed, body: Body::Chain(body) })
+}
+
+fn account_body(account: AccountView) -> AccountBody {
+    let identities = account.identities.iter().map(|(kind, value)| (name(*kind), id(*value)));
+    let buckets = account.buckets.iter().map(|bucket| BucketBody {
+        bucket: name(bucket.id),
+        unit: name(bucket.unit),
+        available: amount(bucket.available),
+        held: amount(bucket.held),
+        floor: amount(bucket.floor),
+        priority: bucket.priority.into(),
+        valid_from_ms: bucket.valid_from.0,
+        valid_to_ms: ms(bucket.valid_to),
+        allowance: bucket.allowance.map(|allowance| AllowanceBody {
+            period: allowance.cycle.period.name().to_owned(),
+            offset_minutes: allowance.cycle.offset_minutes.into(),
+            amount: amount(allowance.amount),
+            refills_at_ms: ms(allowance.refills_at),
+        }),
+    });
+    let counters = account.counters.iter().map(|counter| CounterBody {
+        counter: name(counter.id),
+        unit: name(counter.unit),
+        value: amount(counter.value),
+        period: counter.period.name().to_owned(),
+        resets_at_ms: ms(counter.resets_at),
+    });
+    let limits = account.limits.iter().map(|limit| {
+        let (unit, item) = match limit.counted {
+            Counted::Sessions => (None, None),
+            Counted::Units { unit, item } => (Some(name(unit)), item.map(Key)),
+        };
+        LimitBody {
+            limit: name(limit.id),
+            unit,
+            item,
+            amount: amount(limit.amount),
+            used: amount(limit.used),
+            held: amount(limit.held),
+            left: amount(limit.left),
+            overrun: amount(limit.overrun),
+            period: limit.cycle.period.name().to_owned(),
+            offset_minutes: limit.cycle.offset_minutes.into(),
+            resets_at_ms: ms(limit.resets_at),
+        }
+    });
+    AccountBody {
+        status: account.status.name().to_owned(),
+        version: integer(account.version),
+        identities: identities.collect(),
+        buckets: buckets.collect(),
+        counters: counters.collect(),
+        limits: limits.collect(),
+        sessions: rows(&account),
+    }
+}
+
+fn rows(account: &AccountView) -> Vec<SessionRow> {
+    let row = |row: &scurry_service::SessionRow| SessionRow {
+        session: id(row.id),
+        version: integer(row.version),
+        deadline_ms: row.deadline.0,
+    };
+    account.sessions.iter().map(row).collect()
+}
+
+pub(crate) fn account(reply: Reply) -> Option<Answer> {
+    let Reply::Account(account) = reply else { return None };
+    shown(Body::Account(Box::new(account_body(*account))))
+}
+
+pub(crate) fn sessions(reply: Reply) -> Option<Answer> {
+    let Reply::Account(account) = reply else { return None };
+    shown(Body::Sessions(Sessions { sessions: rows(&account) }))
+}
+
+pub(crate) fn open_session(reply: Reply) -> Option<Answer> {
+    let Reply::Session(open) = reply else { return None };
+    let items = open.items.iter().map(|item| OpenItem {
+        key: Key(item.key),
+        unit: name(item.unit),
+        granted: amount(item.granted),
+        outstanding: amount(item.outstanding),
+        used: amount(item.used),
+        from_hold: amount(item.from_hold),
+        direct: amount(item.direct),
+        released: amount(item.released),
+        uncollected: amount(item.uncollected),
+    });
+    shown(Body::OpenSession(Box::new(OpenSession {
+        session: id(open.row.id),
+        version: integer(open.row.version),
+        deadline_ms: open.row.deadline.0,
+        validity_ms: open.validity_ms,
+        tcc_ms: open.tcc_ms,
+        overrun: open.overrun.name().to_owned(),
+        last_request: open.last_request.map(i64::from),
+        data: STANDARD.encode(&open.blob),
+        items: items.collect(),
+        account: account_body(open.account),
+    })))
+}
+
+pub(crate) fn audit(reply: Reply) -> Option<Answer> {
+    let Reply::Audit(audit) = reply else { return None };
+    let buckets = audit.buckets.iter().map(|bucket| BucketTotals {
+        bucket: name(bucket.id),
+        unit: name(bucket.unit),
+        available: amount(bucket.available),
+        held: amount(bucket.held),
+        credited: amount(bucket.credited),
+        refunded: amount(bucket.refunded),
+        consumed: amount(bucket.consumed),
+        expired: amount(bucket.expired),
+        voided: amount(bucket.voided),
+        overdrawn: amount(bucket.overdrawn),
+    });
+    let uncollected = audit
+        .uncollected
+        .iter()
+        .map(|row| Uncollected { unit: name(row.unit), amount: amount(row.amount) });
+    shown(Body::Audit(Audit {
+        ok: audit.ok,
+        version: integer(audit.version),
+        buckets: buckets.collect(),
+        uncollected: uncollected.collect(),
+    }))
+}
+
+/// Returns the sum of the totals of all servers.
+pub(crate) fn totals(replies: &Value) -> Option<Answer> {
+    let mut all = Totals::default();
+    for reply in list(replies)? {
+        all.add(&Totals::read(reply)?);
+    }
+    shown(Body::Totals(TotalsBody::of(&all)?))
+}
+
+/// Returns the accounts that one server has listed, with the cursor for the next step.
+pub(crate) fn listed(reply: &Value) -> Option<Answer> {
+    let mut reader = Reader::of(reply)?;
+    let server = usize::try_from(reader.integer()?).ok()?;
+    let is_last = reader.flag()?;
+    let (accounts, cursor) = match reader.value()? {
+        // The store has fewer servers now than when the cursor was issued.
+        Value::Nil => (Vec::new(), None),
+        reply => {
+            let mut reader = Reader::of(reply)?;
+            let within = reader.text()?.parse().ok()?;
+            let accounts = each(reader.value()?, |row| {
+                let (account, status) = (row.text()?, row.text()?);
+                Some(AccountRow { account, status, version: row.integer()? })
+            })?;
+            (accounts, Cursor::after(server, within, is_last))
+        }
+    };
+    let cursor = cursor.map(|cursor| cursor.to_string());
+    shown(Body::List(AccountList { accounts, cursor }))
+}
+
+/// Returns the accounts that all servers have found, [`FIND_MAX`] at most.
+pub(crate) fn found(replies: &Value) -> Option<Answer> {
+    let (mut accounts, mut more) = (Vec::new(), false);
+    for reply in list(replies)? {
+        let mut reader = Reader::of(reply)?;
+        more |= reader.flag()?;
+        for account in list(reader.value()?)? {
+            accounts.push(text(account)?);
+        }
+    }
+    // Each server returns FIND_MAX accounts at most, but together they may return more.
+    more |= accounts.len() > FIND_MAX;
+    accounts.truncate(FIND_MAX);
+    shown(Body::Found(FoundAccounts { accounts, more }))
+}

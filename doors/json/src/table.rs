@@ -1,0 +1,453 @@
+//! The table of all charging operations over HTTP.
+
+use crate::list_cursor::{Cursor, LIMIT_MAX};
+use crate::operation::{Asked, Method, Operation, Parameter, Retry, SchemaOf, Tag, Work};
+use crate::quantity::Whole;
+use crate::statement::{self, ENTRIES_MAX, Position};
+use crate::text::{AccountId, Name, Status};
+use crate::{answer, body, build, chain, reading, totals};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+
+fn of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
+    generator.subschema_for::<T>()
+}
+
+const DONE: SchemaOf = of::<answer::Done>;
+const MOVED: SchemaOf = of::<answer::Moved>;
+const SESSION: SchemaOf = of::<answer::SessionAnswer>;
+
+const ACCOUNT: &str = "/v1/accounts/{account}";
+const OF_SESSION: &str = "/v1/accounts/{account}/sessions/{session}";
+
+const BLANK: Operation = Operation {
+    id: "",
+    tag: Tag::Accounts,
+    method: Method::Post,
+    path: ACCOUNT,
+    command: "",
+    notes: "",
+    status: 200,
+    retry: Retry::Key,
+    query: &[],
+    body: None,
+    work: Work::Account(build::get, reading::moved),
+    answer: MOVED,
+};
+
+pub(crate) static OPERATIONS: &[Operation] = &[
+    Operation {
+        id: "createAccount",
+        method: Method::Put,
+        command: "SCUR.CREATE",
+        notes: "An account that exists is 409 and stays as it is; with an Idempotency-Key a retry gets the stored answer.",
+        status: 201,
+        retry: Retry::StateOrKey,
+        body: Some((
+            of::<body::AccountCreation>,
+            r#"{"buckets":[{"bucket":"main","unit":"cent","amount":1000},{"bucket":"data","unit":"octet","amount":5000000}]}"#,
+        )),
+        work: Work::Account(build::create, reading::done),
+        answer: DONE,
+        ..BLANK
+    },
+    Operation {
+        id: "getAccount",
+        method: Method::Get,
+        command: "SCUR.GET",
+        retry: Retry::Read,
+        work: Work::Account(build::get, reading::account),
+        answer: of::<answer::AccountBody>,
+        ..BLANK
+    },
+    Operation {
+        id: "deleteAccount",
+        method: Method::Delete,
+        command: "SCUR.DELETE",
+        retry: Retry::State,
+        query: &[Parameter {
+            name: "force",
+            required: false,
+            schema: of::<bool>,
+            description: "Does not wait until remembered ids are forgotten.",
+        }],
+        work: Work::Account(build::delete, reading::done),
+        answer: DONE,
+        ..BLANK
+    },
+    Operation {
+        id: "setStatus",
+        method: Method::Put,
+        path: "/v1/accounts/{account}/status",
+        command: "SCUR.STATUS",
+        retry: Retry::StateOrKey,
+        body: Some((of::<body::StatusChange>, r#"{"status":"active"}"#)),
+        work: Work::Account(build::status, reading::done),
+        answer: DONE,
+        ..BLANK
+    },
+    Operation {
+        id: "auditAccount",
+        method: Method::Get,
+        path: "/v1/accounts/{account}/audit",
+        command: "SCUR.AUDIT",
+        retry: Retry::Read,
+        work: Work::Account(build::audit, reading::audit),
+        answer: of::<answer::Audit>,
+        ..BLANK
+    },
+    Operation {
+        id: "getStatement",
+        method: Method::Get,
+        path: "/v1/accounts/{account}/statement",
+        command: "SCUR.STATEMENT",
+        notes: "The members of an entry are the fields of docs/events.md; times end in _ms. Go on with the \
+                cursor of the answer, and with the same period and unit, until that is null: an answer goes \
+                through a part of the log, and may have no entry although there are more. With newest_first the \
+                newest entries come first, however long the log is. It has none and is no 404 for an account that there is not: one that was deleted is still in the log.",
+        retry: Retry::Read,
+        query: &[
+            Parameter {
+                name: "from_ms",
+                required: false,
+                schema: of::<Whole<1>>,
+                description: "Begin of the period, ms of the UNIX epoch.",
+            },
+            Parameter {
+                name: "to_ms",
+                required: false,
+                schema: of::<Whole<1>>,
+                description: "End of the period, after its begin.",
+            },
+            Parameter {
+                name: "unit",
+                required: false,
+                schema: of::<Name>,
+                description: "The unit.",
+            },
+            Parameter {
+                name: "limit",
+                required: false,
+                schema: of::<Whole<1, ENTRIES_MAX>>,
+                description: "Elements of an answer at most.",
+            },
+            Parameter {
+                name: "cursor",
+                required: false,
+                schema: of::<Position>,
+                description: "That of the answer before, to go on.",
+            },
+            Parameter {
+                name: "newest_first",
+                required: false,
+                schema: of::<bool>,
+                description: "The newest entry first, instead of the oldest.",
+            },
+        ],
+        work: Work::Store(statement::build, Asked::Owner, statement::read),
+        answer: of::<answer::StatementBody>,
+        ..BLANK
+    },
+    Operation {
+        id: "getTotals",
+        tag: Tag::Store,
+        method: Method::Get,
+        path: "/v1/totals",
+        command: "SCUR.TOTALS",
+        notes: "Those of all nodes of the store, added up, with the check of conservation.",
+        retry: Retry::Read,
+        work: Work::Store(build::totals, Asked::Everyone, reading::totals),
+        answer: of::<totals::TotalsBody>,
+        ..BLANK
+    },
+    Operation {
+        id: "listAccounts",
+        method: Method::Get,
+        path: "/v1/accounts",
+        command: "SCUR.LIST",
+        notes: "Begin without a cursor, and go on with the cursor of the answer until that is null. \
+                An account that is there all the time is listed at least once; in a cluster while no \
+                slot moves and no primary changes. A step looks at about `limit` keys, 100 unless it \
+                says otherwise, and may list fewer accounts, also none.",
+        retry: Retry::Read,
+        query: &[
+            Parameter {
+                name: "cursor",
+                required: false,
+                schema: of::<Cursor>,
+                description: "That of the answer before, to go on.",
+            },
+            Parameter {
+                name: "limit",
+                required: false,
+                schema: of::<Whole<1, LIMIT_MAX>>,
+                description: "Elements of an answer at most.",
+            },
+            Parameter {
+                name: "prefix",
+                required: false,
+                schema: of::<AccountId>,
+                description: "Ids that begin so.",
+            },
+            Parameter {
+                name: "status",
+                required: false,
+                schema: of::<Status>,
+                description: "Accounts of this status.",
+            },
+        ],
+        work: Work::Store(build::list, Asked::One(build::listed_server), reading::listed),
+        answer: of::<answer::AccountList>,
+        ..BLANK
+    },
+    Operation {
+        id: "findAccounts",
+        method: Method::Get,
+        path: "/v1/identities/{kind}/{value}",
+        command: "SCUR.FIND",
+        notes: "Every server of the store is asked; nobody who has it is an empty list.",
+        retry: Retry::Read,
+        work: Work::Store(build::find, Asked::Everyone, reading::found),
+        answer: of::<answer::FoundAccounts>,
+        ..BLANK
+    },
+    Operation {
+        id: "checkCredit",
+        tag: Tag::Debits,
+        method: Method::Get,
+        path: "/v1/accounts/{account}/check",
+        command: "SCUR.CHECK",
+        notes: "The code is in the answer: 200 also says no.",
+        retry: Retry::Read,
+        query: &[
+            Parameter {
+                name: "unit",
+                required: true,
+                schema: of::<Name>,
+                description: "The unit.",
+            },
+            Parameter {
+                name: "amount",
+                required: true,
+                schema: of::<Whole<1>>,
+                description: "The amount.",
+            },
+        ],
+        work: Work::Account(build::check, reading::checked),
+        answer: of::<answer::Checked>,
+        ..BLANK
+    },
+    Operation {
+        id: "topUp",
+        tag: Tag::Buckets,
+        path: "/v1/accounts/{account}/top-ups",
+        command: "SCUR.TOPUP",
+        body: Some((of::<body::TopUp>, r#"{"bucket":"main","amount":500}"#)),
+        work: Work::Account(build::top_up, reading::moved),
+        ..BLANK
+    },
+    Operation {
+        id: "adjust",
+        tag: Tag::Buckets,
+        path: "/v1/accounts/{account}/adjustments",
+        command: "SCUR.ADJUST",
+        body: Some((of::<body::Adjustment>, r#"{"bucket":"main","amount":-20}"#)),
+        work: Work::Account(build::adjust, reading::moved),
+        ..BLANK
+    },
+    Operation {
+        id: "changeBucket",
+        tag: Tag::Buckets,
+        method: Method::Patch,
+        path: "/v1/accounts/{account}/buckets/{bucket}",
+        command: "SCUR.BUCKET",
+        body: Some((of::<body::BucketChange>, r#"{"floor":-100}"#)),
+        work: Work::Account(build::change_bucket, reading::moved),
+        ..BLANK
+    },
+    Operation {
+        id: "removeBucket",
+        tag: Tag::Buckets,
+        method: Method::Delete,
+        path: "/v1/accounts/{account}/buckets/{bucket}",
+        command: "SCUR.BUCKET",
+        notes: "This one removes it.",
+        work: Work::Account(build::remove_bucket, reading::moved),
+        ..BLANK
+    },
+    Operation {
+        id: "debit",
+        tag: Tag::Debits,
+        path: "/v1/accounts/{account}/debits",
+        command: "SCUR.DEBIT",
+        body: Some((of::<body::Debit>, r#"{"unit":"cent","amount":30}"#)),
+        work: Work::Account(build::debit, reading::moved),
+        ..BLANK
+    },
+    Operation {
+        id: "refund",
+        tag: Tag::Debits,
+        path: "/v1/accounts/{account}/refunds",
+        command: "SCUR.REFUND",
+        body: Some((of::<body::Refund>, r#"{"debit":"order-77","amount":10}"#)),
+        work: Work::Account(build::refund, reading::moved),
+        ..BLANK
+    },
+    Operation {
+        id: "count",
+        tag: Tag::Limits,
+        path: "/v1/accounts/{account}/counters/{counter}",
+        command: "SCUR.COUNTER",
+        body: Some((of::<body::Count>, r#"{"amount":1,"period":"day"}"#)),
+        work: Work::Account(build::count, reading::moved),
+        ..BLANK
+    },
+    Operation {
+        id: "setLimit",
+        tag: Tag::Limits,
+        method: Method::Put,
+        path: "/v1/accounts/{account}/limits/{limit}",
+        command: "SCUR.LIMIT",
+        body: Some((of::<body::LimitSetting>, r#"{"unit":"cent","amount":500,"period":"day"}"#)),
+        work: Work::Account(build::set_limit, reading::moved),
+        ..BLANK
+    },
+    Operation {
+        id: "removeLimit",
+        tag: Tag::Limits,
+        method: Method::Delete,
+        path: "/v1/accounts/{account}/limits/{limit}",
+        command: "SCUR.LIMIT",
+        notes: "This one removes it.",
+        work: Work::Account(build::remove_limit, reading::moved),
+        ..BLANK
+    },
+    Operation {
+        id: "chain",
+        tag: Tag::Chains,
+        path: "/v1/chains",
+        command: "SCUR.CHAIN",
+        notes: "Each command is one of reserve, update, terminate, debit, top_up and refund, with what its request says in path, Idempotency-Key (`transaction`) and body. A command asks for its own role. Send the same commands again when the outcome is unknown.",
+        retry: Retry::Commands,
+        body: Some((
+            of::<chain::Chain>,
+            r#"{"commands":[{"account":"{bank}alice","operation":"debit","transaction":"move-1","unit":"cent","amount":30},{"account":"{bank}bob","operation":"top_up","transaction":"move-1","bucket":"main","amount":30}]}"#,
+        )),
+        work: Work::Account(chain::chain, reading::chain),
+        answer: of::<answer::ChainAnswer>,
+        ..BLANK
+    },
+    Operation {
+        id: "listSessions",
+        tag: Tag::Sessions,
+        method: Method::Get,
+        path: "/v1/accounts/{account}/sessions",
+        command: "SCUR.GET",
+        notes: "This one shows the open sessions alone.",
+        retry: Retry::Read,
+        work: Work::Account(build::get, reading::sessions),
+        answer: of::<answer::Sessions>,
+        ..BLANK
+    },
+    Operation {
+        id: "createSession",
+        tag: Tag::Sessions,
+        path: OF_SESSION,
+        command: "SCUR.RESERVE",
+        status: 201,
+        retry: Retry::Request,
+        body: Some((
+            of::<body::SessionOpening>,
+            r#"{"request":0,"items":[{"key":1,"unit":"octet","requested":1000000}]}"#,
+        )),
+        work: Work::Account(build::reserve, reading::session),
+        answer: SESSION,
+        ..BLANK
+    },
+    Operation {
+        id: "getSession",
+        tag: Tag::Sessions,
+        method: Method::Get,
+        path: OF_SESSION,
+        command: "SCUR.SESSION",
+        retry: Retry::Read,
+        work: Work::Account(build::get_session, reading::open_session),
+        answer: of::<answer::OpenSession>,
+        ..BLANK
+    },
+    Operation {
+        id: "updateSession",
+        tag: Tag::Sessions,
+        path: "/v1/accounts/{account}/sessions/{session}/update",
+        command: "SCUR.UPDATE",
+        retry: Retry::Request,
+        body: Some((
+            of::<body::SessionUpdate>,
+            r#"{"request":1,"items":[{"key":1,"unit":"octet","used":800000,"requested":1000000}]}"#,
+        )),
+        work: Work::Account(build::update, reading::session),
+        answer: SESSION,
+        ..BLANK
+    },
+    Operation {
+        id: "terminateSession",
+        tag: Tag::Sessions,
+        path: "/v1/accounts/{account}/sessions/{session}/terminate",
+        command: "SCUR.TERMINATE",
+        retry: Retry::Request,
+        body: Some((
+            of::<body::SessionEnd>,
+            r#"{"request":2,"items":[{"key":1,"unit":"octet","used":1200}]}"#,
+        )),
+        work: Work::Account(build::terminate, reading::session),
+        answer: SESSION,
+        ..BLANK
+    },
+    Operation {
+        id: "releaseSession",
+        tag: Tag::Sessions,
+        method: Method::Delete,
+        path: OF_SESSION,
+        command: "SCUR.RELEASE",
+        retry: Retry::State,
+        work: Work::Account(build::release, reading::session),
+        answer: SESSION,
+        ..BLANK
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::input::Input;
+    use axum::http::{HeaderMap, HeaderValue};
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_operation_has_its_command_and_an_example_that_is_one() {
+        let mut ids = BTreeSet::new();
+        for operation in OPERATIONS {
+            assert!(ids.insert(operation.id), "{} stands twice", operation.id);
+            let spec = scurry_resp::table::find(operation.command.as_bytes());
+            assert_eq!(spec.expect(operation.id).name, operation.command);
+            let mut headers = HeaderMap::new();
+            headers.insert("content-type", HeaderValue::from_static("application/json"));
+            headers.insert("idempotency-key", HeaderValue::from_static("key-1"));
+            let input = Input {
+                params: operation.parameters().map(|name| (name, "x".into())).collect(),
+                query: (operation.id == "checkCredit").then(|| "unit=cent&amount=1".into()),
+                headers,
+                body: operation.body.map_or("", |(_, example)| example).into(),
+                user: None,
+            };
+            let words: Vec<Vec<u8>> = match operation.work {
+                Work::Account(build, _) => {
+                    let request = build(&input).expect(operation.id);
+                    request.arguments().iter().map(<[u8]>::to_vec).collect()
+                }
+                Work::Store(build, ..) => build(&input).expect(operation.id).0,
+            };
+            assert_eq!(words[0], operation.command.as_bytes(), "{}", operation.id);
+            assert!(spec.expect("it is there").accepts(words.len()), "{}", operation.id);
+        }
+    }
+}

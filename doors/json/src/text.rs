@@ -1,0 +1,221 @@
+//! Text fields, in JSON and in paths: ids and names, which are printable ASCII without spaces, and enums with the
+//! words of the commands.
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use scurry_ledger::{
+    self as ledger, ACCOUNT_ID_LEN_MAX, ID_LEN_MAX, ITEM_KEY_LEN_MAX, ItemKey, NAME_LEN_MAX,
+    is_printable,
+};
+use serde::de::{Error, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::borrow::Cow;
+use std::fmt;
+
+/// Text of 1 to `MAX` printable ASCII characters without space, but not `.` or `..`: clients and proxies remove these
+/// two from a path, even as `%2E` (RFC 3986 clause 6.2.2), so that a resource of that name could not be addressed.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(transparent)]
+pub struct Text<const MAX: usize>(String);
+
+/// The id of an account.
+pub type AccountId = Text<ACCOUNT_ID_LEN_MAX>;
+/// The id of a session, a transaction id, or the value of an identity.
+pub(crate) type Id = Text<ID_LEN_MAX>;
+/// The name of a unit, a bucket, a counter, or the kind of an identity.
+pub(crate) type Name = Text<NAME_LEN_MAX>;
+
+impl<const MAX: usize> Text<MAX> {
+    /// Checks the text, and returns it or an explanation of the fault.
+    pub fn new(text: String) -> Result<Self, String> {
+        if text.is_empty() || text.len() > MAX || !is_printable(text.as_bytes()) {
+            return Err(format!("must be 1 to {MAX} printable ASCII characters without space"));
+        }
+        if matches!(text.as_str(), "." | "..") {
+            return Err(format!("must not be `{text}`, which no path of a URL can name"));
+        }
+        Ok(Text(text))
+    }
+
+    /// Returns the text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    pub(crate) fn into_bytes(self) -> Vec<u8> {
+        self.0.into_bytes()
+    }
+}
+
+impl<'de, const MAX: usize> Deserialize<'de> for Text<MAX> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Text::new(String::deserialize(deserializer)?).map_err(D::Error::custom)
+    }
+}
+
+impl<const MAX: usize> JsonSchema for Text<MAX> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        format!("Text{MAX}").into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "string",
+            "minLength": 1,
+            "maxLength": MAX,
+            // Excludes `.` and `..` without lookahead, which not every regular-expression engine has.
+            "pattern": format!(
+                "^([!-,/-~-][!-~]{{0,{}}}|[.][!-,/-~-][!-~]{{0,{rest}}}|[.]{{2}}[!-~]{{1,{rest}}})$",
+                MAX - 1,
+                rest = MAX - 2,
+            ),
+        })
+    }
+}
+
+/// The key of an item: a 32-bit number, or text. A string of the digits of such a number is the same key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Key(pub ItemKey);
+
+struct KeyVisitor;
+
+impl Visitor<'_> for KeyVisitor {
+    type Value = Key;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "an integer from 0 to {}, or 1 to {ITEM_KEY_LEN_MAX} printable ASCII characters without space",
+            u32::MAX
+        )
+    }
+
+    fn visit_u64<E: Error>(self, number: u64) -> Result<Key, E> {
+        let number = u32::try_from(number);
+        number.map(|number| Key(number.into())).map_err(|_| E::custom(NotAKey))
+    }
+
+    fn visit_i64<E: Error>(self, number: i64) -> Result<Key, E> {
+        let number = u32::try_from(number);
+        number.map(|number| Key(number.into())).map_err(|_| E::custom(NotAKey))
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Key, E> {
+        ItemKey::new(text.as_bytes()).map(Key).ok_or_else(|| E::custom(NotAKey))
+    }
+}
+
+/// The explanation of a wrong key in error messages.
+struct NotAKey;
+
+impl fmt::Display for NotAKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("must be ")?;
+        KeyVisitor.expecting(f)
+    }
+}
+
+impl<'de> Deserialize<'de> for Key {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Key, D::Error> {
+        deserializer.deserialize_any(KeyVisitor)
+    }
+}
+
+impl Serialize for Key {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            ItemKey::Number(number) => serializer.serialize_u32(number),
+            ItemKey::Id(id) => serializer.serialize_str(id.as_str()),
+        }
+    }
+}
+
+impl JsonSchema for Key {
+    fn schema_name() -> Cow<'static, str> {
+        "ItemKey".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "The rating group, or another name of what is charged: a number, or text. A string of \
+                            the digits of a number is the same key.",
+            "oneOf": [
+                { "type": "integer", "format": "int64", "minimum": 0, "maximum": u32::MAX },
+                {
+                    "type": "string",
+                    "minLength": 1,
+                    "maxLength": ITEM_KEY_LEN_MAX,
+                    "pattern": format!("^[!-~]{{1,{ITEM_KEY_LEN_MAX}}}$"),
+                },
+            ],
+        })
+    }
+}
+
+/// Status that an account can be created with.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum FirstStatus {
+    Active,
+    Suspended,
+}
+
+/// The status of an account; closed is final.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Status {
+    Active,
+    Suspended,
+    Closed,
+}
+
+/// Treatment of use beyond the balance.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Overrun {
+    Overdraw,
+    Clamp,
+}
+
+/// When a counter resets, in UTC.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Period {
+    None,
+    Hour,
+    Day,
+    Week,
+    Month,
+}
+
+/// When a bucket is refilled.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Recurring {
+    Hour,
+    Day,
+    Week,
+    Month,
+}
+
+/// Implements the conversion of each enum to the ledger's type, variant by variant.
+macro_rules! of_ledger {
+    ($($kind:ident as $ledger:ident { $($variant:ident),+ })+) => {
+        $(impl From<$kind> for ledger::$ledger {
+            fn from(value: $kind) -> ledger::$ledger {
+                match value { $($kind::$variant => ledger::$ledger::$variant),+ }
+            }
+        })+
+    };
+}
+
+of_ledger! {
+    FirstStatus as Status { Active, Suspended }
+    Status as Status { Active, Suspended, Closed }
+    Overrun as Overrun { Overdraw, Clamp }
+    Period as Period { None, Hour, Day, Week, Month }
+    Recurring as Period { Hour, Day, Week, Month }
+}

@@ -1,0 +1,86 @@
+//! Errors as ProblemDetails (TS 29.571), with the causes of TS 29.500 and TS 32.291 clause 6.1.7.
+
+use axum::http::StatusCode;
+use scurry_door_json::{Refused, wait_s};
+use scurry_http::{FaultLocation, Problem, field_problem};
+use scurry_ledger::Code;
+use serde_json::{Value, json};
+
+/// Returns the problem for a member with a wrong value.
+pub(crate) fn incorrect(pointer: &str, why: &str) -> Problem {
+    with_cause(field_problem(FaultLocation::Body(pointer), why), "MANDATORY_IE_INCORRECT")
+}
+
+/// Returns the problem for a required member that is missing.
+pub(crate) fn missing(pointer: &str, why: &str) -> Problem {
+    with_cause(field_problem(FaultLocation::Body(pointer), why), "MANDATORY_IE_MISSING")
+}
+
+/// Adds a cause to the problem of a body that could not be read.
+pub(crate) fn unreadable(problem: Problem) -> Problem {
+    let cause = match problem.member("errors").map(|errors| &errors[0]) {
+        // An empty pointer means the whole body: it is not JSON, or not an object.
+        Some(error) if error["pointer"] == "" => "INVALID_MSG_FORMAT",
+        Some(error) if error["detail"].as_str().is_some_and(|why| why.starts_with("missing")) => {
+            "MANDATORY_IE_MISSING"
+        }
+        Some(_) => "MANDATORY_IE_INCORRECT",
+        None => "INVALID_MSG_FORMAT",
+    };
+    with_cause(problem, cause)
+}
+
+/// Returns the problem for a denial of the whole request.
+pub(crate) fn denied(code: Code) -> Problem {
+    of_code(code, code.meaning())
+}
+
+/// Returns the problem for a request that the store rejected, or that failed on the way to it or back.
+pub(crate) fn refused(refused: Refused) -> Problem {
+    match refused {
+        Refused::Rejected(code, why) => of_code(code, &why).retry_after(wait_s(&why)),
+        otherwise => with_cause(otherwise.into(), "CHARGING_FAILED"),
+    }
+}
+
+/// Returns the problem for a URI with a reference that this door did not issue.
+pub(crate) fn unknown_reference() -> Problem {
+    of_code(Code::UnknownSession, "no charging data resource has this reference")
+}
+
+/// Returns the problem for an Update after the session has ended: the store has debited the reported use.
+pub(crate) fn settled_late() -> Problem {
+    let why =
+        "the session has ended: what was used is debited, and nothing is granted; create another";
+    of_code(Code::UnknownSession, why)
+}
+
+/// Returns the problem for a ledger code. Its status follows from the Nchf cause, and differs from the status of the
+/// JSON API.
+fn of_code(code: Code, why: &str) -> Problem {
+    let status = match code.nchf() {
+        "USER_UNKNOWN" | "CONTEXT_NOT_FOUND" => StatusCode::NOT_FOUND,
+        "QUOTA_LIMIT_REACHED" | "END_USER_REQUEST_DENIED" | "CHARGING_NOT_APPLICABLE" => {
+            StatusCode::FORBIDDEN
+        }
+        _ if code == Code::Busy => StatusCode::SERVICE_UNAVAILABLE,
+        _ => StatusCode::BAD_REQUEST,
+    };
+    with_cause(Problem::of_code(code.name(), status, why), code.nchf())
+}
+
+fn with_cause(problem: Problem, cause: &str) -> Problem {
+    // invalidParams repeats `errors` in the form of TS 29.571.
+    let wrong = problem.member("errors").and_then(Value::as_array).map(|errors| {
+        let params = errors.iter().map(|error| {
+            let name = ["pointer", "header", "parameter"].iter().find_map(|name| error.get(*name));
+            json!({ "param": name, "reason": error["detail"] })
+        });
+        params.collect::<Vec<Value>>()
+    });
+    let problem = problem.with("cause", cause);
+    match wrong {
+        Some(wrong) => problem.with("invalidParams", wrong),
+        None => problem,
+    }
+}
