@@ -90,7 +90,7 @@ pub enum ReceiveError {
     Stranger(NodeId),
     /// The sender assumes that this log has entries which it does not have.
     #[error(
-        "node {from} takes entry {index:?} for present, the log ends at {last:?}: what was stored here is lost, or another node has this identity; let this node join anew"
+        "node {from} takes entry {index:?} for present, the log ends at {last:?}: what was stored here is lost, or another node has this identity; let this node join again"
     )]
     Ahead {
         /// The sender.

@@ -362,11 +362,11 @@ fn repair_damaged_copy<N: Note>(
     Some(match noted.repair_damaged_copy() {
         Ok(_) => {
             assert!(!noted.is_damaged(), "a copy was rewritten and is still damaged");
-            format!("{found}: the other one was used, and it was written anew")
+            format!("{found}: the other one was used, and it was written again")
         }
         // The damaged copy is still ignored, as before.
         Err(error) => {
-            format!("{found}: the other one was used, and it was not written anew: {error}")
+            format!("{found}: the other one was used, and it was not written again: {error}")
         }
     })
 }

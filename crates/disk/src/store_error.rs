@@ -6,7 +6,7 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 /// Remedy for a node that cannot know its acknowledgements or votes.
-const REJOIN: &str = "this node must join anew: move its directory away, and start it with an empty one, --join \
+const REJOIN: &str = "this node must join again: move its directory away, and start it with an empty one, --join \
                       and --replaces";
 
 /// A store that is not opened, or whose manifest is not read or written.
@@ -99,7 +99,7 @@ pub enum StoreError {
     },
     /// The reach file of a node of a group is missing.
     #[error(
-        "{} is missing. It says how far the logs of this node had come, and without it nobody can tell whether they \
+        "{} is missing. It says how far the logs of this node had come, and without it the node cannot tell whether they \
          have all that the node had acknowledged: put it back from a copy of this directory, or {REJOIN}",
         path.display()
     )]

@@ -51,7 +51,7 @@ impl Measurement {
                 "node {} of the group leads, at {}, and is not connected to this one",
                 leader.id, leader.addresses.ip
             )),
-            Some(_) => Some("this node has come to lead and has not taken over yet".to_owned()),
+            Some(_) => Some("this node was elected and has not taken over yet".to_owned()),
             None => Some(format!("no node of the group leads: {}", view.why_nobody())),
         }
     }

@@ -1,5 +1,5 @@
-//! The seam for adapters, with one that is a piece of memory: connections come in, are dealt out to the threads, are
-//! told of what has come, reported, and closed.
+//! The seam for adapters, with one that is a piece of memory: connections are accepted, given to the threads, read,
+//! reported, and closed.
 
 use scurry_server::{
     Adapter, AdapterConnection, AdapterCount, AdapterReport, AdapterRequest, Arrival, CoreAdapter,
@@ -52,7 +52,7 @@ impl Client {
         }
     }
 
-    /// Waits until this has come, or the end, and returns all that has.
+    /// Waits for this text or the end of the connection. Returns all received text.
     fn wait_for(&self, end: &str) -> String {
         let lacks = |bytes: &mut Bytes| {
             !String::from_utf8_lossy(&bytes.from_server).contains(end) && !bytes.is_closed
@@ -92,14 +92,14 @@ impl Adapter for Memory {
 
 struct Core {
     ear: UnixStream,
-    /// Connections that nobody has asked for yet.
+    /// Connections that the core has not taken yet.
     waiting: Vec<Arc<Pipe>>,
     open: BTreeMap<usize, Arc<Pipe>>,
     closed: u64,
 }
 
 impl Core {
-    /// Tells connections of what has come; how many there were.
+    /// Tells connections about received bytes. Returns the number of connections.
     fn tell_all(&self, tell: &mut WithConnection<'_>) -> usize {
         let has_news = |pipe: &Pipe| {
             let bytes = pipe.lock();

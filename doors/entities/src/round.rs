@@ -250,7 +250,9 @@ impl<'a> Round<'a> {
             self.add(&format!("the others did not answer within {ms} ms"));
         } else if self.outstanding > 0 {
             let open = self.outstanding;
-            self.add(&format!("{open} more had been asked, and nobody waited for their answers"));
+            self.add(&format!(
+                "{open} more had been asked, and no request waited for their answers"
+            ));
         }
         match effect {
             Effect::Read => {}

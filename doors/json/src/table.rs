@@ -204,7 +204,7 @@ pub(crate) static OPERATIONS: &[Operation] = &[
         method: Method::Get,
         path: "/v1/identities/{kind}/{value}",
         command: "SCUR.FIND",
-        notes: "Every server of the store is asked; nobody who has it is an empty list.",
+        notes: "Every server of the store is asked; an identity without an account is an empty list.",
         retry: Retry::Read,
         work: Work::Store(build::find, Asked::Everyone, reading::found),
         answer: of::<answer::FoundAccounts>,

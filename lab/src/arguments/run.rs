@@ -115,9 +115,9 @@ pub struct RunArguments {
     #[arg(long, value_name = "N")]
     pub replicas: Option<u32>,
 
-    /// Copies that an operation must be on to be acknowledged, the primary's too: a WAIT goes behind
+    /// Copies that an operation must be on to be acknowledged, the primary's too: a WAIT follows
     /// each batch of requests; scurry+replicas always acknowledges on 2 of 3 [default: the scenario's, else
-    /// nobody waits].
+    /// no wait].
     #[arg(long, value_name = "K")]
     pub acknowledged_copies: Option<u32>,
 

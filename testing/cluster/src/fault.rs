@@ -30,7 +30,7 @@ pub enum Fault {
     RollingRestart,
     /// SIGKILL of all nodes, which start again on their files of commands.
     FullRestart,
-    /// A replica loses its files and copies its primary anew.
+    /// A replica loses its files and copies its primary again.
     ReplicaResync,
     /// Each node saves its keys as a snapshot and loads them from it, and rewrites its file of
     /// commands.

@@ -10,6 +10,7 @@ mod figures;
 mod manifest;
 mod modules;
 mod mutants;
+mod phrases;
 mod purity;
 mod readme;
 pub(crate) mod reference;
@@ -43,6 +44,7 @@ const CHECKS: &[Check] = &[
     figures::figures,
     manifest::lab_settings,
     mutants::caught,
+    phrases::phrases,
     purity::pure_crates,
     readme::front_door,
     rust::banned,

@@ -58,7 +58,7 @@ pub(super) fn print(name: &str, survey: &CoreSurvey, out: &mut impl Write) -> io
     if let Some(cut) = &survey.cut {
         writeln!(
             out,
-            "  {} bytes behind the last good frame, from byte {} of {} on: nobody was promised \
+            "  {} bytes behind the last good frame, from byte {} of {} on: no client was promised \
              them, the next start cuts them off",
             cut.bytes, cut.offset, cut.file
         )?;

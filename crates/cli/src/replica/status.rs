@@ -50,7 +50,7 @@ fn ask_all(nodes: &[Node]) -> Vec<Option<Result<View, String>>> {
             node.is_alive().then(|| scope.spawn(ask))
         });
         let asked: Vec<_> = asked.collect();
-        let panicked = || Err("whoever asked it has panicked".to_owned());
+        let panicked = || Err("the thread that asked it has panicked".to_owned());
         asked.into_iter().map(|it| it.map(|it| it.join().unwrap_or_else(|_| panicked()))).collect()
     })
 }

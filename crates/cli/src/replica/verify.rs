@@ -85,7 +85,7 @@ impl Verify {
         match different {
             0 => Ok(()),
             _ => bail!(
-                "the nodes do not have the same. Keep copies of all of them, and have the ones that are wrong join anew \
+                "the nodes do not have the same. Keep copies of all of them, and have the ones that are wrong join again \
                  with an empty directory (docs/runbooks.md)"
             ),
         }

@@ -159,7 +159,7 @@ fn notes(survey: &CoreSurvey, name: &str) -> Vec<String> {
         bad.map(|text| format!("{name}: a damaged snapshot was left out: {text}")).collect();
     if let Some(cut) = &survey.cut {
         notes.push(format!(
-            "{name}: {} bytes behind the last good frame of {} were left out: nobody was promised \
+            "{name}: {} bytes behind the last good frame of {} were left out: no client was promised \
              them",
             cut.bytes, cut.file
         ));

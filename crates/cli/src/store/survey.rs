@@ -167,7 +167,7 @@ impl SurveyAttempts {
 pub(super) fn ensure_not_overtaken(overtaken: usize, directory: &Path) -> Result<()> {
     ensure!(
         overtaken < OVERTAKEN_MAX,
-        "the server uses the room of its log anew before {} can be read: try again later, or start \
+        "the server reuses the space of its log before {} can be read: try again later, or start \
          it with a longer --keep-log",
         directory.display()
     );

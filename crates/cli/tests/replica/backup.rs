@@ -218,9 +218,9 @@ fn damage_of_what_makes_it_a_node_is_told_and_takes_no_data_away() {
     };
     flip("ballot-g1", 30);
     flip("ballot-g1", 542);
-    is_in(&["WRONG", "ballot-g1", "what it says of core 0 is damaged", "join anew"]);
+    is_in(&["WRONG", "ballot-g1", "what it says of core 0 is damaged", "join again"]);
     flip("GROUP", 40);
-    is_in(&["WRONG", "GROUP is damaged", "join anew"]);
+    is_in(&["WRONG", "GROUP is damaged", "join again"]);
     fs::remove_file(dir.join("GROUP")).expect("it is removed");
     is_in(&["has ballot-g1 but no GROUP"]);
     let copy = dir.with_file_name("copy");
@@ -320,5 +320,5 @@ fn nodes_that_have_gone_two_ways_are_told_apart() {
     fs::rename(&fork, &dir).expect("it is moved");
     go_on("three");
     let said = scurry(&["replica", "verify", text(&dir), text(&aside)]);
-    said.refused(&["the nodes do not have the same", "join anew"]);
+    said.refused(&["the nodes do not have the same", "join again"]);
 }

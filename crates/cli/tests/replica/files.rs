@@ -180,7 +180,7 @@ fn a_damaged_copy_of_a_note_is_told_and_the_node_goes_on() {
         let words = format!("{}: one of the two copies", path.join(name).display());
         assert!(nodes.log(node).contains(&words), "{name}: {}", nodes.log(node));
         let bytes = std::fs::read(path.join(name)).expect("it is read");
-        assert_eq!(bytes[..8], bytes[512..520], "{name} was written anew");
+        assert_eq!(bytes[..8], bytes[512..520], "{name} was written again");
     }
 }
 

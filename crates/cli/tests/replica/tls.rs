@@ -97,7 +97,7 @@ fn a_node_of_another_ca_and_one_without_tls_are_refused_in_words_and_change_noth
     let mut mixed = files.options();
     mixed[5] = others.options()[5].clone();
     let said = asks(mixed);
-    assert!(said.contains("has not signed it") && said.contains("Make it anew"), "{said}");
+    assert!(said.contains("has not signed it") && said.contains("Create it again"), "{said}");
     assert_eq!(members(&nodes), before);
     assert_eq!(nodes.execute(&["GET", "key"]), "$value");
 }

@@ -504,7 +504,7 @@ impl ShardGroup {
         if self.stuck_ticks > STUCK_TICKS {
             tracing::error!(
                 shard = self.shard,
-                "nothing was committed for 5 s: the devices of a majority are full or stand still, and nobody serves \
+                "nothing was committed for 5 s: the devices of a majority are full or stand still, and no node serves \
                  until one goes on"
             );
             self.stuck_ticks = 0;
@@ -989,7 +989,7 @@ impl ShardGroup {
                     self.part = Part::Rebuilds { under_way: true, shows };
                     let number = sequence.get();
                     assert!(sequence <= self.bodies.end().sequence, "memory is made of too much");
-                    tracing::info!(shard = self.shard, sequence = number, "memory is made anew");
+                    tracing::info!(shard = self.shard, sequence = number, "memory is rebuilt");
                     outlet.rebuild(self.shard, LogPosition { index: self.committed, sequence });
                 }
             }

@@ -315,7 +315,7 @@ fn a_damaged_copy_of_a_note_is_told_and_written_anew() {
         let words = [
             format!("{}: one of the two copies", file.display()),
             format!("of thread {} was damaged: the other one was used", copy / 2),
-            "it was written anew".to_owned(),
+            "it was written again".to_owned(),
         ];
         assert!(said.len() == 1 && words.iter().all(|words| said[0].contains(words)), "{said:?}");
         assert_eq!(store.mend_notes(&manifest).expect("read"), Vec::<String>::new());
@@ -343,7 +343,7 @@ fn a_node_that_cannot_tell_what_it_has_promised_is_refused() {
     let error = store.require_reach(&manifest).expect_err("it is missing");
     assert!(error.is_damage());
     let error = error.to_string();
-    assert!(error.contains("reach-g1 is missing") && error.contains("must join anew"), "{error}");
+    assert!(error.contains("reach-g1 is missing") && error.contains("must join again"), "{error}");
     store.write_reach(&manifest, &[7]).expect("written");
     store.require_reach(&manifest).expect("it is there");
     let vote = Vote { term: 3, node: 7 };
@@ -368,7 +368,7 @@ fn a_vote_is_there_after_a_start_and_a_node_without_its_ballot_must_join_anew() 
     let store = Store::open(&path).expect("opened");
     let manifest = Manifest::new(1, 2);
     let error = store.ballot(&manifest, 0).expect_err("none was written").to_string();
-    assert!(error.contains("ballot-g1") && error.contains("must join anew"), "{error}");
+    assert!(error.contains("ballot-g1") && error.contains("must join again"), "{error}");
     store.write_ballots(&manifest).expect("written");
     assert_eq!(mode(&path.join("ballot-g1")), 0o600);
     let vote = |core| store.ballot(&manifest, core).expect("it is there").newest();
@@ -387,7 +387,7 @@ fn a_vote_is_there_after_a_start_and_a_node_without_its_ballot_must_join_anew() 
     fs::write(path.join("ballot-g1"), &whole[..1_024]).expect("written");
     assert_eq!(store.ballot(&manifest, 0).expect("its copies are whole").newest(), Vote::default());
     let error = store.ballot(&manifest, 1).expect_err("its copies are gone").to_string();
-    assert!(error.contains("core 1 is damaged") && error.contains("must join anew"), "{error}");
+    assert!(error.contains("core 1 is damaged") && error.contains("must join again"), "{error}");
     store.core(1, 0).expect("made");
     store.remove_generation(1).expect("removed");
     assert!(!path.join("ballot-g1").exists());
@@ -439,7 +439,7 @@ fn a_node_keeps_its_identity_and_is_no_store_of_one_machine() {
     let whole = fs::read(path.join("GROUP")).expect("read");
     fs::write(path.join("GROUP"), &whole[..whole.len() - 1]).expect("torn");
     let error = store.group().expect_err("torn").to_string();
-    assert!(error.contains("GROUP is damaged") && error.contains("must join anew"), "{error}");
+    assert!(error.contains("GROUP is damaged") && error.contains("must join again"), "{error}");
     store.refuse_group().expect_err("it may be a node");
     fs::write(path.join("GROUP"), "scurry group format 2\nshape round\ncrc32c 8d5ece53\n")
         .expect("written");
@@ -461,7 +461,7 @@ fn what_tells_of_a_node_is_not_alone() {
     let error = store.manifest().expect_err("it was a node").to_string();
     assert!(error.contains(" has data (ballot-g1) but no MANIFEST: restore "), "{error}");
     let error = store.group().expect_err("it was a node").to_string();
-    assert!(error.contains(" has ballot-g1 but no GROUP") && error.contains("anew"), "{error}");
+    assert!(error.contains(" has ballot-g1 but no GROUP") && error.contains("again"), "{error}");
     fs::remove_file(path.join("ballot-g1")).expect("removed");
     store.write_group(&group(5)).expect("written");
     let error = store.manifest().expect_err("it was a node").to_string();

@@ -58,7 +58,7 @@ pub enum RecoveryError {
     /// The log was written by a server without a group.
     #[error(
         "{file} was written by a server without a group: files were mixed; put the files of this node back, or let \
-         it join anew with an empty directory"
+         it join again with an empty directory"
     )]
     Single {
         /// The segment's file.
@@ -67,7 +67,7 @@ pub enum RecoveryError {
     /// The log does not begin with the group's first entry.
     #[error(
         "{file} begins with entry {index} of another history: files were mixed; put the files of this node \
-         back, or let it join anew with an empty directory"
+         back, or let it join again with an empty directory"
     )]
     Beginning {
         /// The segment's file.

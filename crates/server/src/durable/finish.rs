@@ -40,7 +40,7 @@ impl Durable {
             }
             if self.commits.is_full() {
                 tracing::error!(
-                    "stopped with a full disk: changes that nobody was told of are lost"
+                    "stopped with a full disk: changes that no client was told of are lost"
                 );
                 return;
             }

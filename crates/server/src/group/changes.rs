@@ -72,7 +72,7 @@ fn why_unserved(view: &View) -> Option<String> {
     let waits = |shard: &ShardView| shard.leader == Some(view.node) && !shard.serves;
     let shard = view.shards.iter().position(waits)?;
     Some(format!(
-        "this node leads shard {shard} and has not taken over: it makes its memory anew, or a majority has not \
+        "this node leads shard {shard} and has not taken over: it rebuilds its memory, or a majority has not \
          stored what it has"
     ))
 }

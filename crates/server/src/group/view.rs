@@ -64,7 +64,7 @@ pub(crate) fn too_few_without(
     let (of, reached) = (left.len(), left.iter().filter(|is_reached| **is_reached).count());
     (reached <= of / 2).then(|| {
         format!(
-            "without it {reached} of {of} nodes with a vote are reached, which is no majority: nobody would \
+            "without it {reached} of {of} nodes with a vote are reached, which is no majority: no node would \
              serve. Start the others first"
         )
     })

@@ -160,7 +160,7 @@ pub(super) fn accounts(source: &Source<'_>, page: &mut Exposition) {
     source.each_core(page, ("scurry_timers", Gauge, help), |core| core.report.stats.timers);
     let metric = ("scurry_out_of_memory_total", Counter, "Commands refused for want of memory.");
     source.each_core(page, metric, |core| core.report.stats.out_of_memory);
-    let help = "Keys that one look-up has compared at most: above 16 somebody makes keys collide.";
+    let help = "Keys that one look-up has compared at most: above 16 a client makes keys collide.";
     source.each_core(page, ("scurry_longest_probe", Gauge, help), |core| {
         u64::from(core.report.stats.longest_probe)
     });
@@ -307,7 +307,7 @@ pub(super) fn group(source: &Source<'_>, page: &mut Exposition) {
         page.sample(&[("core", &core), ("role", word(shard.role))], 1);
     }
     let help =
-        "Always 1; the label says which node leads the thread's log. Absent while nobody does.";
+        "Always 1; the label says which node leads the thread's log. Absent while no node does.";
     page.metric("scurry_group_leader", Gauge, help);
     for (core, shard) in shards() {
         if let Some(leader) = shard.leader {

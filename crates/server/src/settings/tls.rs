@@ -66,7 +66,7 @@ pub enum TlsError {
         key: PathBuf,
     },
     /// The TLS library refuses the contents.
-    #[error("cannot use {what} in {path}: {source}. Make it anew, or give another file")]
+    #[error("cannot use {what} in {path}: {source}. Create it again, or give another file")]
     Refused {
         /// Certificate, key or CA.
         what: &'static str,

@@ -108,6 +108,6 @@ async fn what_has_come_when_too_few_are_left_is_counted() {
     }
     let failure = round.failure(Effect::Unwritten).to_string();
     assert!(failure.starts_with("2 of the 4 nodes"), "{failure}");
-    assert!(failure.contains("1 more had been asked, and nobody waited"), "{failure}");
+    assert!(failure.contains("1 more had been asked, and no request waited"), "{failure}");
     assert!(failure.ends_with("nothing was written"), "{failure}");
 }

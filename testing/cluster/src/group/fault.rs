@@ -28,9 +28,9 @@ pub enum Fault {
     KillAll,
     /// SIGKILL of both followers: what is left must say that it cannot serve.
     KillMajority,
-    /// SIGSTOP of a leader with work that nobody else has, SIGCONT when another leads, and SIGKILL of that one.
+    /// SIGSTOP of a leader with work that no other node has, SIGCONT when another leads, and SIGKILL of that one.
     KillSuccessor,
-    /// One thing goes wrong that hurts nobody yet; a second later a group that says that it can lose a node loses its leader.
+    /// One fault that has no effect yet; a second later a group that says that it can lose a node loses its leader.
     SecondLoss,
     /// Nodes are removed, and end when that is answered; others join, and the leader is killed when a node has its vote.
     Members,
@@ -43,7 +43,7 @@ pub enum Fault {
     PauseFollower,
     /// The leader and the others do not reach each other; clients reach all.
     CutLeader,
-    /// Nobody reaches the leader.
+    /// No node reaches the leader.
     UnplugLeader,
     /// Nothing of the other nodes comes to the leader.
     DeafLeader,

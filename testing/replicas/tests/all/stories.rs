@@ -287,7 +287,7 @@ fn a_message_about_entries_that_are_not_here_is_refused_in_words() {
     for (kind, from, to) in [(6, leader, follower), (2, follower, leader)] {
         let bytes = bytes_of(kind, from, to, term.0, &[last.0 + 1, 0]);
         let error = world.replica(to).receive(Message::decode(&bytes).unwrap()).unwrap_err();
-        assert!(error.to_string().ends_with("let this node join anew"), "{error}");
+        assert!(error.to_string().ends_with("let this node join again"), "{error}");
         assert!(world.replica(to).effects().is_empty());
     }
 }

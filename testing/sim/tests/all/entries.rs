@@ -485,7 +485,7 @@ fn a_log_without_its_beginning_is_refused_in_words() {
         let refused = survey_group(&mut disk.clone(), LOG, RequiredExtent::default());
         let refused = refused.expect_err("it is no beginning").to_string();
         assert!(refused.contains(&format!("begins with entry {index}")), "{refused}");
-        assert!(refused.contains("join anew"), "{refused}");
+        assert!(refused.contains("join again"), "{refused}");
         assert_eq!(disk.changes(), changes);
     }
 }

@@ -12,7 +12,7 @@ pub enum Fault {
     #[error("the peer has sent a control message of the unknown kind {0}")]
     Opcode(u16),
     /// A server sent a message of this kind to a client that did not ask for it.
-    #[error("the server has sent a control message of kind {0} that nobody asked for")]
+    #[error("the server has sent a control message of kind {0} without a request")]
     Unasked(u16),
     /// The peer announced a window of this length, bytes.
     #[error("the peer has announced a window of {0} bytes; from 64 KiB to 16 MiB are allowed")]

@@ -56,7 +56,7 @@ fn a_damaged_end_is_cut_off_and_reported() {
     change(&directory, |bytes| bytes[frames[2] + 20..].fill(0));
     let server = start(&directory, "write");
     let note =
-        format!("not complete and had been promised to nobody; cut off at byte {}", frames[2]);
+        format!("not complete and had been promised to no client; cut off at byte {}", frames[2]);
     assert!(server.said.contains(&note), "{}", server.said);
     let mut client = server.connect();
     client.ask("MGET one two three", "*3\r\n$3\r\none\r\n$3\r\ntwo\r\n$-1\r\n");

@@ -227,7 +227,7 @@ fn a_node_that_has_lost_what_it_had_stored_takes_no_part_any_more() {
     nodes[follower] = Alone::of(follower as u64 + 1, &[1, 2]);
     (0..100).for_each(|_| go_on(&mut nodes));
     let broken = nodes[follower].group.broken.clone().expect("it has noticed");
-    assert!(matches!(&broken, Broken::Retires(why) if why.contains("join anew")), "{broken:?}");
+    assert!(matches!(&broken, Broken::Retires(why) if why.contains("join again")), "{broken:?}");
 }
 
 /// Returns a heartbeat from its bytes: docs/formats/replica-messages.md.

@@ -156,7 +156,7 @@ pub(crate) fn ask_to_join(
                 pause_ms = (2 * pause_ms).min(TELL_EVERY_MS_MAX);
             }
         }
-        std::thread::sleep(PAUSE); // tidy: allow (nobody says when a node leads)
+        std::thread::sleep(PAUSE); // tidy: allow (no event tells when a node leads)
     }
 }
 

@@ -70,7 +70,7 @@ impl Passages {
         let leader = locked(&self.state).leader;
         let (node, address) = leader.ok_or("no node of the group leads: try again")?;
         if node == self.roster.own.node {
-            return Err("this node has come to lead: try again".to_owned());
+            return Err("this node was just elected: try again".to_owned());
         }
         self.dial(node, address).map_err(|no_link| match no_link {
             NoLink::Away(error) => format!("the node that leads is not reached: {error}"),
@@ -133,7 +133,7 @@ fn locked(state: &Mutex<State>) -> MutexGuard<'_, State> {
 }
 
 fn elsewhere() -> io::Error {
-    io::Error::new(io::ErrorKind::ConnectionAborted, "another node has come to lead")
+    io::Error::new(io::ErrorKind::ConnectionAborted, "another node leads now")
 }
 
 /// Passes bytes between the socket of a node and a local one, until one of them has ended and everything read from it

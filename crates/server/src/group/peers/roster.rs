@@ -244,7 +244,7 @@ impl Roster {
                 format!("{NOT_YET}, or was removed")
             };
             return Err(format!(
-                "node {node} is no member of this group: {why}. A node that was removed joins anew with an empty \
+                "node {node} is no member of this group: {why}. A node that was removed joins again with an empty \
                  directory"
             ));
         }
@@ -270,7 +270,7 @@ impl Roster {
         if hello.target != node {
             return Err(format!(
                 "this is node {node} and not node {}, which node {} has dialled: the address of that \
-                 node leads here. It joins anew, or the addresses are to be put right",
+                 node leads here. It joins again, or the addresses are to be put right",
                 hello.target, hello.node
             ));
         }

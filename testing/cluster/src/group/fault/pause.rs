@@ -7,7 +7,7 @@ use anyhow::Result;
 use std::time::Duration;
 
 /// Text in the log of a node that rebuilds the memory of a shard.
-const ANEW: &str = "memory is made anew";
+const ANEW: &str = "memory is rebuilt";
 
 pub(super) fn leader(scene: &mut Scene<'_>) -> Result<()> {
     let (leader, one, other) = scene.parts()?;
@@ -65,7 +65,7 @@ pub(super) fn successor(scene: &mut Scene<'_>) -> Result<()> {
     scene.group.nodes[new].kill()?;
     scene.group.until_leader(&[leader, third])?;
     if anew(scene) > before {
-        scene.remark("a leader that was stopped made its memory anew");
+        scene.remark("a leader that was stopped rebuilt its memory");
     }
     scene.pass_ms(0, 500)?;
     scene.group.start_again(new)

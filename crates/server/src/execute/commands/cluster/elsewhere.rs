@@ -110,7 +110,7 @@ impl Entrance<'_> {
 
 fn not_yet(core: u16) -> String {
     format!(
-        "CLUSTERDOWN this node has come to lead shard {core} and has not taken over yet: try again"
+        "CLUSTERDOWN this node was elected for shard {core} and has not taken over yet: try again"
     )
 }
 
@@ -194,7 +194,7 @@ mod tests {
         view.shards[1].serves = false;
         for port in [PortKind::Main, PortKind::Core] {
             let said = refusal(&view, port, 1, &[16_000]).expect("it does not serve");
-            assert!(said.starts_with("CLUSTERDOWN this node has come to lead shard 1"), "{said}");
+            assert!(said.starts_with("CLUSTERDOWN this node was elected for shard 1"), "{said}");
         }
         assert_eq!(refusal(&view, PortKind::Main, 0, &[1]), None);
         assert!(refusal(&view, PortKind::Main, 0, &[]).is_some());

@@ -80,7 +80,7 @@ fn passages_end_when_another_node_leads_and_when_either_side_ends() {
     // A door may ask for a passage to the leader when this node has just become leader.
     passages.leader_is(Some(nodes[0].place()));
     let said = passages.open().expect_err("it does not dial itself");
-    assert!(said.contains("this node has come to lead"), "{said}");
+    assert!(said.contains("this node was just elected"), "{said}");
     // The passage ends when the leader stops.
     let (_passages, mut stream) = open(&nodes);
     let [_first, second] = nodes;
