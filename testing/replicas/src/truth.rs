@@ -7,6 +7,10 @@ use scurry_consensus::replica::{
 };
 use std::collections::BTreeMap;
 
+/// Maximum number of frames that a server sends in a packet. It drops a longer one, and the engine would repeat it
+/// unchanged.
+const BODIES_MAX: usize = 4096;
+
 /// Every leader, entry, commit and vote of the whole run.
 #[derive(Debug, Default)]
 pub struct Truth {
@@ -73,8 +77,9 @@ impl Truth {
     }
 
     /// Checks a message as it is sent, from its bytes. A node votes once per term, and neither the vote nor any message
-    /// as leader is sent before the disk holds the vote.
+    /// as leader is sent before the disk holds the vote. An append has no more entries than a packet takes.
     pub fn sends(&mut self, packet: &Packet, message: &Message, disk: &Disk) {
+        assert!(message.entries().len() <= BODIES_MAX, "more entries than a packet takes");
         let bytes = &packet.bytes;
         let term_at = |at: usize| {
             Term(u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes")))

@@ -159,7 +159,8 @@ impl Message {
         match &self.body {
             Body::Append { previous, previous_term, committed, entries } => {
                 put(out, &[previous.0, previous_term.0, committed.0]);
-                // No append comes near this: the log returns at most `ENTRIES_MAX` entries at a time.
+                // No append comes near this: the log returns at most `ENTRIES_MAX` entries at a time, and the engine adds
+                // those of the step in which it sends.
                 out.extend(u32::try_from(entries.len()).unwrap_or(u32::MAX).to_le_bytes());
                 entries.iter().for_each(|entry| put_entry(out, entry));
             }

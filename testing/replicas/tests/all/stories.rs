@@ -565,3 +565,24 @@ fn a_node_whose_disk_stands_still_tells_an_overtaken_leader_so() {
     assert!(!world.at(slow).disk.queue.is_empty());
     assert!(!world.at(old).leads());
 }
+
+#[test]
+fn a_leader_whose_disk_stands_still_sends_a_late_node_no_more_than_a_packet_takes() {
+    // `Truth::sends` checks the length of every append.
+    let (mut world, leader) = three();
+    let [late, other] = others(&world, leader);
+    world.network.cut(late, &[leader, other], true, true);
+    for _ in 0..5_000 {
+        world.append(leader, 10).expect("it leads");
+        rest_without_disk_of(&mut world, leader);
+    }
+    let last = world.replica(leader).last();
+    world.network.cuts.clear();
+    for _ in 0..60 {
+        world.tick(leader);
+        rest_without_disk_of(&mut world, leader);
+    }
+    assert!(!world.at(leader).disk.queue.is_empty());
+    assert_eq!(world.replica(late).last(), last);
+    assert_eq!(world.truth.committed(), last);
+}
