@@ -91,8 +91,18 @@ impl Drop for Group {
     }
 }
 
+/// Kills a process that is no child of the test, and waits until it has closed its ports.
 pub(crate) fn end(process: i32) {
     kill(Pid::from_raw(process), Signal::SIGKILL).expect("it runs");
+    for _ in 0..LOOKS_MAX {
+        let stat = std::fs::read_to_string(format!("/proc/{process}/stat"));
+        // A zombie has closed all its files.
+        if stat.is_err() || stat.is_ok_and(|stat| stat.contains(") Z ")) {
+            return;
+        }
+        std::thread::sleep(LOOK_EVERY); // tidy: allow (the end of another's child has no event to wait for)
+    }
+    panic!("process {process} does not end");
 }
 
 /// Sends a command to a local port.

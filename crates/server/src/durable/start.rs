@@ -317,7 +317,7 @@ fn note(report: &mut RecoveryReport, core: u16, found: &Recovered) {
     {
         report.notes.push(format!(
             "thread {core}: {} bytes at the end of {} were not complete and had been promised to \
-             nobody; cut off at byte {}",
+             no client; cut off at byte {}",
             cut.bytes, cut.file, cut.offset
         ));
     }
