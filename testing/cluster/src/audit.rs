@@ -3,13 +3,12 @@
 
 use crate::cluster::Cluster;
 use crate::view::View;
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
+use scurry_cluster_client::Totals;
 use scurry_conformance::Value;
-use scurry_crash::wire::{Wire, Words, array, entry, int, text, words};
+use scurry_crash::views;
+use scurry_crash::wire::{Wire, Words, words};
 use std::collections::BTreeMap;
-
-/// Number of sums of a unit in AUDIT, after its name. TOTALS has one more.
-const SUMS: usize = 8;
 
 /// Connections to the primaries, with the slots that each owns.
 pub(crate) struct Owners {
@@ -77,7 +76,8 @@ impl Accounts {
         let keys: Vec<&str> = self.known.keys().map(String::as_str).collect();
         let mut all = Vec::new();
         for (_, wire, keys) in owners.shares(&keys) {
-            let replies = wire.ask_all(&asking("SCUR.AUDIT", &keys))?;
+            let audits: Vec<Words> = keys.iter().map(|key| views::audit(key)).collect();
+            let replies = wire.ask_all(&audits)?;
             all.extend(keys.into_iter().map(str::to_owned).zip(replies));
         }
         ensure!(all.len() == keys.len(), "not every key has an owner");
@@ -103,7 +103,8 @@ impl Accounts {
             let replica = *pairs.get(&primary).context("a primary without a replica")?;
             let mut copy = cluster.nodes[replica].wire()?;
             copy.ask(&words("READONLY"))?;
-            let dumps = asking("SCUR.DUMP", &keys);
+            let dumps = keys.iter().map(|key| words(&format!("SCUR.DUMP {key}")));
+            let dumps: Vec<Words> = dumps.collect();
             let (theirs, its) = (wire.ask_all(&dumps)?, copy.ask_all(&dumps)?);
             for ((key, ours), copied) in keys.iter().zip(theirs).zip(its) {
                 ensure!(matches!(ours, Value::Word(_)), "{key}: {ours}");
@@ -122,38 +123,11 @@ impl Accounts {
 /// Checks that the TOTALS of all nodes with accounts equal the sums of the accounts' AUDIT, and that each AUDIT finds
 /// its account intact.
 pub(crate) fn sums_agree(totals: &[Value], audits: &[(String, Value)]) -> Result<()> {
-    let (mut shown, mut counted) = (BTreeMap::new(), 0);
-    for totals in totals {
-        counted += int(entry(totals, "accounts")?)?;
-        for unit in array(entry(totals, "units")?)? {
-            let [name, amounts @ ..] = array(unit)? else { bail!("a unit is {unit}") };
-            add(&mut shown, text(name)?, amounts)?;
-        }
+    let mut all = Totals::default();
+    for reply in totals {
+        all.add(&views::totals_of(reply)?);
     }
-    let mut sums = BTreeMap::new();
-    for (id, audit) in audits {
-        ensure!(!matches!(audit, Value::Error(_)), "{id}: {audit}");
-        ensure!(int(entry(audit, "ok")?)? == 1, "the audit finds {id} broken: {audit}");
-        for bucket in array(entry(audit, "buckets")?)? {
-            let [_, unit, amounts @ ..] = array(bucket)? else { bail!("a bucket is {bucket}") };
-            add(&mut sums, text(unit)?, amounts)?;
-        }
-    }
-    let made = audits.len() as i128;
-    ensure!(counted == made, "TOTALS counts {counted} accounts, {made} were made");
-    shown.retain(|_, amounts: &mut Vec<i128>| amounts.iter().any(|&amount| amount != 0));
-    ensure!(shown == sums, "TOTALS shows {shown:?}, the accounts sum up to {sums:?}");
-    Ok(())
-}
-
-fn asking(command: &str, keys: &[&str]) -> Vec<Words> {
-    keys.iter().map(|key| words(&format!("{command} {key}"))).collect()
-}
-
-fn add(sums: &mut BTreeMap<String, Vec<i128>>, unit: String, amounts: &[Value]) -> Result<()> {
-    let sum = sums.entry(unit).or_insert_with(|| vec![0; SUMS]);
-    for (sum, amount) in sum.iter_mut().zip(amounts) {
-        *sum += int(amount)?;
-    }
-    Ok(())
+    let audit = |(id, reply): &(String, Value)| views::audit_of(reply).with_context(|| id.clone());
+    let audits: Vec<_> = audits.iter().map(audit).collect::<Result<_>>()?;
+    views::sums_agree(&all, &audits, None)
 }

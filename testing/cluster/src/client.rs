@@ -14,8 +14,9 @@ pub(crate) use primary_only::PrimaryOnlyAccount;
 use crate::route::{Answered, Ask, Seen, Signals};
 use anyhow::{Context, Result, ensure};
 use scurry_conformance::Value;
-use scurry_crash::wire::{Wire, words};
-use scurry_model::Random;
+use scurry_crash::wire::Wire;
+use scurry_crash::words_of;
+use scurry_model::{Op, Random};
 use std::time::Duration;
 
 /// Pause between two requests of a client.
@@ -58,12 +59,26 @@ const TOO_MUCH: i64 = 1_000_000_000;
 /// Creates an account and makes sure that it is on all copies. CREATE has no transaction id: repeated, it is answered
 /// with an error, and a WAIT after that covers nothing. So a request with an id follows, a denied one that changes no
 /// balance.
-fn make(line: &str, id: &str, unit: &str, route: &mut dyn Ask, signals: &Signals) -> Result<()> {
-    let made = route.ask(id, &words(line), signals)?;
-    ensure!(is_made(&made), "{line}: {}", made.reply);
-    let line = format!("SCUR.DEBIT {id} made {unit} {TOO_MUCH}");
-    let denied = route.ask(id, &words(&line), signals)?.reply;
-    ensure!(denied.to_string().starts_with("[CREDIT_LIMIT_REACHED, "), "{line}: {denied}");
+fn make(id: &str, unit: &str, credit: i64, route: &mut dyn Ask, signals: &Signals) -> Result<()> {
+    create(id, unit, credit, route, signals)?;
+    let denied = words_of(id, &Op::debit("made", unit, TOO_MUCH));
+    let denied = route.ask(id, &denied, signals)?.reply;
+    let is_denied = denied.to_string().starts_with("[CREDIT_LIMIT_REACHED, ");
+    ensure!(is_denied, "a debit of {TOO_MUCH}: {denied}");
+    Ok(())
+}
+
+/// Creates an account with one bucket.
+pub(crate) fn create(
+    id: &str,
+    unit: &str,
+    credit: i64,
+    route: &mut dyn Ask,
+    signals: &Signals,
+) -> Result<()> {
+    let create = words_of(id, &Op::create(&[("main", unit, credit)]));
+    let made = route.ask(id, &create, signals)?;
+    ensure!(is_made(&made), "CREATE: {}", made.reply);
     Ok(())
 }
 

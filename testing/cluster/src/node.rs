@@ -7,6 +7,7 @@ use anyhow::{Context, Result, bail};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use scurry_conformance::Value;
+use scurry_crash::views;
 use scurry_crash::wire::{Wire, words};
 use std::fs::{self, File};
 use std::path::PathBuf;
@@ -169,7 +170,7 @@ impl Node {
     /// Returns the node's reply to SCUR.GET as text, also from a replica.
     pub fn read(&self, id: &str) -> Result<String> {
         let mut wire = self.wire()?;
-        let replies = wire.ask_all(&[words("READONLY"), words(&format!("SCUR.GET {id}"))])?;
+        let replies = wire.ask_all(&[words("READONLY"), views::get(id)])?;
         Ok(replies[1].to_string())
     }
 

@@ -22,6 +22,7 @@ mod server;
 mod shared;
 mod subject;
 mod verify;
+pub mod views;
 pub mod wire;
 
 pub use binary::Binary;

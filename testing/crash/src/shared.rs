@@ -3,10 +3,12 @@
 
 use crate::clock::ns;
 use crate::history::{Act, Call, Histories, History, Link, Outcome};
-use crate::wire::{Words, array, entry, int, text, words};
+use crate::subject::{words_of, words_of_chain};
+use crate::views;
+use crate::wire::{Words, array, int, text, words};
 use anyhow::{Context, Result, bail};
 use scurry_conformance::Value;
-use scurry_model::Random;
+use scurry_model::{Op, Random, Request};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// First credit of an account.
@@ -76,8 +78,8 @@ impl Shared {
 
     /// Returns the requests that create the accounts. They are not part of the histories.
     pub fn creates(&self) -> Vec<Words> {
-        let line = |id: &str| words(&format!("SCUR.CREATE {id} BUCKET b cent {CREDIT}"));
-        self.accounts().map(line).collect()
+        let create = Op::create(&[("b", "cent", CREDIT)]);
+        self.accounts().map(|id| words_of(id, &create)).collect()
     }
 
     /// Returns the ids of the accounts.
@@ -238,16 +240,17 @@ impl Key {
     /// Returns the request of an act.
     fn words(&self, Link { account, act }: &Link) -> Words {
         let key = self.accounts.get(*account).unwrap_or(&self.name);
-        let Act::Chain { links } = act else { return words(&line(key, act)) };
-        let mut request = words("SCUR.CHAIN");
-        for link in links {
-            let account = &self.accounts[link.account];
-            let mut command = words(&line(account, &link.act));
-            command.remove(1);
-            request.extend(words(&format!("{account} {}", command.len())));
-            request.append(&mut command);
+        match act {
+            Act::Set { value } => words(&format!("SET {key} {value}")),
+            Act::Del => words(&format!("DEL {key}")),
+            Act::Read => words(&format!("GET {key}")),
+            Act::Get => views::get(key),
+            Act::Chain { links } => {
+                let op = |link: &Link| Some((self.accounts[link.account].clone(), op(&link.act)?));
+                words_of_chain(&links.iter().filter_map(op).collect())
+            }
+            act => op(act).map(|op| words_of(key, &op)).unwrap_or_default(),
         }
-        request
     }
 }
 
@@ -291,30 +294,23 @@ fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
     of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Returns the command line of an act on one key.
-fn line(key: &str, act: &Act) -> String {
-    match act {
-        Act::Set { value } => format!("SET {key} {value}"),
-        Act::Del => format!("DEL {key}"),
-        Act::Read => format!("GET {key}"),
-        Act::Get => format!("SCUR.GET {key}"),
-        Act::Topup { id, amount } => format!("SCUR.TOPUP {key} {id} b {amount}"),
-        Act::Debit { id, amount } => format!("SCUR.DEBIT {key} {id} cent {amount}"),
-        Act::Limit { id, amount } => {
-            format!("SCUR.LIMIT {key} {id} most UNIT cent AMOUNT {amount}")
-        }
+/// Returns the command of an act that changes one account; None for other acts.
+fn op(act: &Act) -> Option<Op> {
+    Some(match act {
+        Act::Topup { id, amount } => Op::topup(id, "b", *amount),
+        Act::Debit { id, amount } => Op::debit(id, "cent", *amount),
+        Act::Limit { id, amount } => Op::limit(id, "most", "cent", *amount, None),
         Act::Reserve { id, number, requested } => {
-            format!("SCUR.RESERVE {key} {id} {number} ITEM 1 cent REQUESTED {requested}")
+            Request::new(id, *number).ask(1, "cent", *requested).reserve()
         }
         Act::Update { id, number, used, requested } => {
-            format!("SCUR.UPDATE {key} {id} {number} ITEM 1 cent USED {used} REQUESTED {requested}")
+            Request::new(id, *number).both(1, "cent", *used, *requested).update()
         }
         Act::Terminate { id, number, used } => {
-            format!("SCUR.TERMINATE {key} {id} {number} ITEM 1 cent USED {used}")
+            Request::new(id, *number).used(1, "cent", *used).terminate()
         }
-        // A chain has several keys.
-        Act::Chain { .. } => String::new(),
-    }
+        Act::Set { .. } | Act::Del | Act::Read | Act::Get | Act::Chain { .. } => return None,
+    })
 }
 
 fn outcome(act: &Act, reply: &Value) -> Result<Outcome> {
@@ -330,16 +326,20 @@ fn outcome(act: &Act, reply: &Value) -> Result<Outcome> {
         Act::Read if *reply == Value::Nil => ok,
         Act::Read => Outcome { value: Some(text(reply)?), ..ok },
         Act::Get => {
-            let [bucket] = array(entry(reply, "buckets")?)? else { bail!("not one bucket") };
-            let [_, _, available, held, ..] = array(bucket)? else { bail!("no bucket") };
-            let (amount, held) = (Some(number(available)?), Some(number(held)?));
-            let (mut used, mut left) = (None, None);
-            if let [limit] = array(entry(reply, "limits")?)? {
-                let [_, _, _, _, of_it, _, rest, ..] = array(limit)? else { bail!("no limit") };
-                (used, left) = (Some(number(of_it)?), Some(number(rest)?));
+            let account = views::account_of(reply)?;
+            let [bucket] = account.buckets[..] else { bail!("not one bucket") };
+            let limit = match account.limits[..] {
+                [limit] => Some(limit),
+                _ => None,
+            };
+            Outcome {
+                amount: Some(bucket.available),
+                held: Some(bucket.held),
+                used: limit.map(|limit| limit.used),
+                left: limit.map(|limit| limit.left),
+                version: Some(i64::try_from(account.version)?),
+                ..ok
             }
-            let version = Some(number(entry(reply, "version")?)?);
-            Outcome { amount, held, used, left, version, ..ok }
         }
         Act::Topup { .. } | Act::Debit { .. } | Act::Limit { .. } => {
             let [code, replayed, version, amount, ..] = array(reply)? else {

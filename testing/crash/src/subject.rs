@@ -27,7 +27,7 @@ pub use expected::{compare, limits, value_of};
 pub(crate) use expiring_value::ExpiringValue;
 pub(crate) use lease::Lease;
 pub use op_words::words_of;
-use op_words::words_of_chain;
+pub(crate) use op_words::words_of_chain;
 pub use requests::{Pending, Requests};
 pub use slot::{Act, ModelReply, Slot, SlotRequests};
 pub(crate) use value::PlainValue;

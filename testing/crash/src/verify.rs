@@ -5,18 +5,17 @@ use crate::load::Client;
 use crate::report::Report;
 use crate::shared::Shared;
 use crate::subject::Asked;
-use crate::wire::{Wire, Words, array, entry, int, text, words};
+use crate::views;
+use crate::wire::{Wire, Words, text, words};
 use anyhow::{Context, Result, ensure};
 use scurry_conformance::Value;
 use scurry_model::Random;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// Number in the histories of the client that makes this check.
 const CLIENT: usize = 1_000;
 /// Unit of accounts whose sessions expire or whose buckets are refilled, so that its totals change at any time.
 const MOVING_UNIT: &str = "sec";
-/// Number of sums of a unit in AUDIT, after its name. TOTALS has one more.
-const SUMS: usize = 8;
 
 /// Compares everything that the clients know with a restarted server. `since` is the start of the last round's load,
 /// ns.
@@ -79,42 +78,16 @@ pub(crate) fn verify(
 /// Checks that TOTALS are the sum of all accounts, and that no unknown account exists.
 fn totals(wire: &mut Wire, known: &mut BTreeSet<String>) -> Result<()> {
     let ids: Vec<String> = known.iter().cloned().collect();
-    let audits: Vec<Words> = ids.iter().map(|id| words(&format!("SCUR.AUDIT {id}"))).collect();
-    let mut sums: BTreeMap<String, Vec<i128>> = BTreeMap::new();
-    let mut accounts = 0;
-    for (id, audit) in ids.iter().zip(wire.ask_all(&audits)?) {
-        if matches!(audit, Value::Error(_)) {
+    let requests: Vec<Words> = ids.iter().map(|id| views::audit(id)).collect();
+    let mut audits = Vec::new();
+    for (id, reply) in ids.iter().zip(wire.ask_all(&requests)?) {
+        if matches!(reply, Value::Error(_)) {
             // The account is gone. The checks of its client decide whether that is right.
             known.remove(id);
-            continue;
-        }
-        accounts += 1;
-        ensure!(int(entry(&audit, "ok")?)? == 1, "the audit finds {id} broken: {audit}");
-        for bucket in array(entry(&audit, "buckets")?)? {
-            let [_, unit, amounts @ ..] = array(bucket)? else { continue };
-            add(&mut sums, text(unit)?, amounts)?;
+        } else {
+            audits.push(views::audit_of(&reply).with_context(|| id.clone())?);
         }
     }
-    let totals = wire.ask(&words("SCUR.TOTALS"))?;
-    let counted = int(entry(&totals, "accounts")?)?;
-    ensure!(counted == accounts, "TOTALS counts {counted} accounts, {accounts} were made");
-    let mut shown: BTreeMap<String, Vec<i128>> = BTreeMap::new();
-    for unit in array(entry(&totals, "units")?)? {
-        let [name, amounts @ ..] = array(unit)? else { continue };
-        add(&mut shown, text(name)?, &amounts[..SUMS.min(amounts.len())])?;
-    }
-    for of in [&mut sums, &mut shown] {
-        of.remove(MOVING_UNIT);
-        of.retain(|_, amounts| amounts.iter().any(|&amount| amount != 0));
-    }
-    ensure!(shown == sums, "TOTALS shows {shown:?}, the accounts sum up to {sums:?}");
-    Ok(())
-}
-
-fn add(sums: &mut BTreeMap<String, Vec<i128>>, unit: String, amounts: &[Value]) -> Result<()> {
-    let sum = sums.entry(unit).or_insert_with(|| vec![0; SUMS]);
-    for (sum, amount) in sum.iter_mut().zip(amounts) {
-        *sum += int(amount)?;
-    }
-    Ok(())
+    let totals = views::totals_of(&wire.ask(&words("SCUR.TOTALS"))?)?;
+    views::sums_agree(&totals, &audits, Some(MOVING_UNIT))
 }

@@ -1,11 +1,21 @@
 //! The charging load: sessions as in online charging. It also sums the units that the server acknowledged as consumed,
 //! for the audit.
 
-use super::client::{Task, Workload, request};
-use anyhow::{Result, ensure};
-use scurry_resp::client::{Stop, Template, Value, read_write_reply, skip};
+use super::client::{Task, Workload};
+use anyhow::{Result, bail, ensure};
+use scurry_cluster_client::{decode, redis};
+use scurry_ledger::{
+    BucketAttributes, Command, Create, ItemKey, ItemRequest, Name, NewBucket, SessionRequest,
+    Status,
+};
+use scurry_resp::client::{Stop, Template, read_write_reply, skip};
+use scurry_service::{BucketTotals, Read, Reply, Request, SessionStep};
 
-const UNIT: &str = "octets";
+const UNIT: Name = Name::literal("octets");
+const MAIN: Name = Name::literal("main");
+const BONUS: Name = Name::literal("bonus");
+/// Session id of the templates, which that of each session replaces.
+const ID: &[u8; 8] = b"00000000";
 /// Credit of each bucket, large enough never to run out.
 const CREDIT: i64 = 1_000_000_000_000;
 /// Units that a session requests, reports at each update, and reports at its end.
@@ -132,60 +142,52 @@ impl Workload for Charging {
 
     fn append_task(&self, task: Task, number: usize, out: &mut Vec<u8>) {
         let LoadedAccount { name, consumed } = &self.accounts[number];
+        let mut write =
+            |command: Command<'_>| out.extend(Request::write(name, &command).arguments().packed());
         match task {
             Task::Prepare => {
-                let credit = CREDIT.to_string();
-                let (unit, credit) = (UNIT.as_bytes(), credit.as_bytes());
-                request(
-                    out,
-                    &[
-                        b"SCUR.CREATE",
-                        name,
-                        b"BUCKET",
-                        b"main",
-                        unit,
-                        credit,
-                        b"PRIORITY",
-                        b"10",
-                        b"BUCKET",
-                        b"bonus",
-                        unit,
-                        credit,
-                        b"PRIORITY",
-                        b"5",
-                    ],
-                );
+                let bucket = |bucket, priority| NewBucket {
+                    bucket,
+                    unit: UNIT,
+                    amount: CREDIT,
+                    attributes: BucketAttributes {
+                        priority: Some(priority),
+                        ..BucketAttributes::default()
+                    },
+                };
+                let buckets = [bucket(MAIN, 10), bucket(BONUS, 5)];
+                write(Command::Create(Create::active(&buckets)));
             }
-            Task::Audit => request(out, &[b"SCUR.AUDIT", name]),
+            Task::Audit => out.extend(audit_of(name).arguments().packed()),
             Task::Remove => {
                 // The bucket with the lower priority is consumed first, so `bonus` pays until it is empty.
                 let of_bonus = CREDIT.min(*consumed);
-                for (txn, bucket, consumed) in
-                    [(b"void1", &b"bonus"[..], of_bonus), (b"void2", b"main", consumed - of_bonus)]
-                {
-                    let void = (consumed - CREDIT).to_string();
-                    request(out, &[b"SCUR.ADJUST", name, txn, bucket, void.as_bytes()]);
+                let voids = [(b"void1", BONUS, of_bonus), (b"void2", MAIN, consumed - of_bonus)];
+                for (txn, bucket, consumed) in voids {
+                    write(Command::Adjust { txn, bucket, amount: consumed - CREDIT });
                 }
-                request(out, &[b"SCUR.STATUS", name, b"closed"]);
-                request(out, &[b"SCUR.DELETE", name, b"FORCE"]);
+                write(Command::Status { txn: None, status: Status::Closed, identities: &[] });
+                write(Command::Delete { force: true });
             }
         }
     }
 
-    fn check_audit(&self, number: usize, reply: &Value) -> Result<()> {
+    fn check_audit(&self, number: usize, reply: &[u8]) -> Result<()> {
         let LoadedAccount { name, consumed } = &self.accounts[number];
-        let name = name.escape_ascii();
-        ensure!(reply.entry("ok") == &Value::Integer(1), "{name}: AUDIT answers {reply}");
-        let buckets = reply.entry("buckets").elements();
-        // The columns of a bucket: id, unit, available, held, credited, refunded, consumed.
-        let sum = |column: usize| -> Option<i128> {
-            buckets.iter().map(|bucket| bucket.elements().get(column)?.big()).sum()
+        let audit = match decode(&audit_of(name), &redis::parse_redis_value(reply)?)? {
+            Reply::Audit(audit) => audit,
+            other => bail!("AUDIT answers {other:?}"),
         };
-        let has = (sum(2), sum(3), sum(6));
+        let name = name.escape_ascii();
+        ensure!(audit.ok, "{name}: the audit finds it broken: {audit:?}");
+        let sum = |amount: fn(&BucketTotals) -> i64| -> i128 {
+            audit.buckets.iter().map(|bucket| i128::from(amount(bucket))).sum()
+        };
+        let has = (sum(|it| it.available), sum(|it| it.held), sum(|it| it.consumed));
         let acknowledged = i128::from(*consumed);
         let left = 2 * i128::from(CREDIT) - acknowledged;
         ensure!(
-            has == (Some(left), Some(0), Some(acknowledged)),
+            has == (left, 0, acknowledged),
             "{name}: {acknowledged} were acknowledged as consumed and the server has available, held, consumed: {has:?}"
         );
         Ok(())
@@ -198,40 +200,33 @@ impl Step {
     }
 }
 
-fn template(step: Step, name: &[u8], number: u32) -> Template {
-    let number = number.to_string();
-    let (requested, used, at_end) =
-        (REQUESTED.to_string(), USED.to_string(), USED_AT_END.to_string());
-    let id = "00000000";
-    let words: Vec<&str> = match step {
-        Step::Get => vec!["SCUR.GET", ""],
-        Step::Session => vec!["SCUR.SESSION", "", id],
-        Step::Reserve => {
-            vec!["SCUR.RESERVE", "", id, &number, "ITEM", "1", UNIT, "REQUESTED", &requested]
-        }
-        Step::Update => {
-            vec![
-                "SCUR.UPDATE",
-                "",
-                id,
-                &number,
-                "ITEM",
-                "1",
-                UNIT,
-                "USED",
-                &used,
-                "REQUESTED",
-                &requested,
-            ]
-        }
-        Step::Terminate => {
-            vec!["SCUR.TERMINATE", "", id, &number, "ITEM", "1", UNIT, "USED", &at_end]
-        }
+fn audit_of(name: &[u8]) -> Request {
+    Request::Read(Read::Audit { account: name.to_vec() })
+}
+
+/// Returns the request of a step on an account, in the session `ID`.
+fn request_of(step: Step, name: &[u8], number: u32) -> Request {
+    let account = name.to_vec();
+    let session = |step: SessionStep, used, requested| {
+        let items =
+            [ItemRequest { key: ItemKey::Number(1), unit: UNIT, used, requested, min: None }];
+        let request = number;
+        let asked = SessionRequest { session: ID, request, items: &items, ..Default::default() };
+        Request::write(name, &step.command(asked))
     };
-    let mut words: Vec<Vec<u8>> = words.into_iter().map(|word| word.as_bytes().to_vec()).collect();
-    words[1] = name.to_vec();
-    let session = (words.len() > 2).then_some(2);
-    Template::new(&words, 1, session)
+    match step {
+        Step::Get => Request::Read(Read::Account { account }),
+        Step::Session => Request::Read(Read::Session { account, session: ID.to_vec() }),
+        Step::Reserve => session(SessionStep::Reserve, None, Some(REQUESTED)),
+        Step::Update => session(SessionStep::Update, Some(USED), Some(REQUESTED)),
+        Step::Terminate => session(SessionStep::Terminate, Some(USED_AT_END), None),
+    }
+}
+
+fn template(step: Step, name: &[u8], number: u32) -> Template {
+    let arguments = request_of(step, name, number).arguments();
+    let words: Vec<&[u8]> = arguments.iter().collect();
+    Template::new(&words, 1, (step != Step::Get).then_some(2))
 }
 
 #[cfg(test)]
@@ -255,21 +250,20 @@ mod tests {
         load
     }
 
-    fn audit(consumed: i64, held: i64) -> Value {
+    /// Returns a reply to AUDIT with these sums of `bonus`, out of which all was paid.
+    fn audit(consumed: i64, held: i64) -> Vec<u8> {
         let row = |id: &str, available: i64, held: i64, consumed: i64| {
-            let numbers = [available, held, CREDIT, 0, consumed].map(Value::Integer);
-            Value::Array(
-                [id, UNIT]
-                    .map(|word| Value::Simple(word.to_owned()))
-                    .into_iter()
-                    .chain(numbers)
-                    .collect(),
-            )
+            let sums = [available, held, CREDIT, 0, consumed, 0, 0, 0];
+            let sums: String = sums.iter().map(|sum| format!(":{sum}\r\n")).collect();
+            format!("*10\r\n+{id}\r\n+octets\r\n{sums}")
         };
-        let key = |name: &str| Value::Simple(name.to_owned());
-        let buckets =
-            vec![row("main", CREDIT, 0, 0), row("bonus", CREDIT - consumed - held, held, consumed)];
-        Value::Array(vec![key("ok"), Value::Integer(1), key("buckets"), Value::Array(buckets)])
+        let rows =
+            [row("main", CREDIT, 0, 0), row("bonus", CREDIT - consumed - held, held, consumed)];
+        format!(
+            "*8\r\n+ok\r\n:1\r\n+version\r\n:9\r\n+buckets\r\n*2\r\n{}+uncollected\r\n*0\r\n",
+            rows.concat()
+        )
+        .into_bytes()
     }
 
     #[test]
@@ -277,7 +271,7 @@ mod tests {
         let load = after_a_session();
         assert_eq!((load.fault(), load.accounts[0].consumed), (None, 900 + 900 + 700));
         load.check_audit(0, &audit(2_500, 0)).expect("it is exact");
-        for wrong in [audit(2_499, 0), audit(2_501, 0), audit(2_500, 1), Value::Nil] {
+        for wrong in [audit(2_499, 0), audit(2_501, 0), audit(2_500, 1), b"$-1\r\n".to_vec()] {
             load.check_audit(0, &wrong).expect_err("it is not");
         }
     }

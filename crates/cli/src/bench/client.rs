@@ -4,7 +4,7 @@ use super::latency::Latencies;
 use crate::machine::InterruptibleWait;
 use crate::server_address::{ServerAddress, Stream};
 use anyhow::{Context, Result, anyhow, bail, ensure};
-use scurry_resp::client::{Stop, Value, append, encode};
+use scurry_resp::client::{Stop, Value, encode};
 use std::io;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -42,7 +42,7 @@ pub(super) trait Workload: Send + Sized {
     fn append_task(&self, task: Task, number: usize, out: &mut Vec<u8>);
 
     /// Compares the reply to an audit of one account or key with the requests that the server acknowledged.
-    fn check_audit(&self, number: usize, reply: &Value) -> Result<()>;
+    fn check_audit(&self, number: usize, reply: &[u8]) -> Result<()>;
 }
 
 /// Work before and after the load.
@@ -149,7 +149,7 @@ impl<W: Workload> Client<W> {
                     if outcome.is_ok() {
                         outcome = match (task, &reply) {
                             (_, Value::Error(error)) => Err(anyhow!("the server says: {error}")),
-                            (Task::Audit, _) => workload.check_audit(from + at, &reply),
+                            (Task::Audit, _) => workload.check_audit(from + at, &bytes[..length]),
                             _ => Ok(()),
                         };
                     }
@@ -248,11 +248,6 @@ impl Line {
         ensure!(begin == end, "the server sent more than was asked for");
         Ok(())
     }
-}
-
-/// Appends one request.
-pub(super) fn request(out: &mut Vec<u8>, words: &[&[u8]]) {
-    append(words, out);
 }
 
 #[expect(clippy::disallowed_methods, reason = "a load measures how long replies take")]

@@ -4,7 +4,6 @@ use anyhow::Result;
 use scurry_cluster_client::{Address, Node};
 use scurry_ledger::{
     BucketAttributes, Code, Command, Create, ItemKey, ItemRequest, Name, NewBucket, SessionRequest,
-    Status,
 };
 use scurry_service::{CallError, Reply, Request, SessionStep};
 use std::collections::VecDeque;
@@ -23,7 +22,8 @@ const LITTLE: i64 = 20_000;
 const ESTIMATE: i64 = 300;
 /// Sessions open at a time.
 const OPEN: usize = 50;
-const UNIT: &str = "ucent";
+const BUCKET: Name = Name::literal("main");
+const UNIT: Name = Name::literal("ucent");
 const ITEM: &str = "gpt-x";
 
 /// Returns the id of an account.
@@ -80,13 +80,8 @@ impl Drop for Load {
 fn create(number: u64) -> Request {
     let credit = if number == ACCOUNTS { LITTLE } else { CREDIT };
     let attributes = BucketAttributes::default();
-    let main = NewBucket { bucket: name("main"), unit: name(UNIT), amount: credit, attributes };
-    let create = Create { txn: None, status: Status::Active, identities: &[], buckets: &[main] };
-    Request::write(account(number).as_bytes(), &Command::Create(create))
-}
-
-fn name(text: &str) -> Name {
-    Name::new(text.as_bytes()).unwrap_or(Name::EMPTY)
+    let main = NewBucket { bucket: BUCKET, unit: UNIT, amount: credit, attributes };
+    Request::write(account(number).as_bytes(), &Command::Create(Create::active(&[main])))
 }
 
 /// Open sessions, the oldest first.
@@ -129,7 +124,7 @@ fn signed(number: u64) -> i64 {
 /// The one item of a session.
 fn session_item(used: Option<i64>, requested: Option<i64>) -> ItemRequest {
     let key = ItemKey::new(ITEM.as_bytes()).unwrap_or(ItemKey::Number(0));
-    ItemRequest { key, unit: name(UNIT), used, requested, min: None }
+    ItemRequest { key, unit: UNIT, used, requested, min: None }
 }
 
 /// A request about a session.

@@ -7,14 +7,17 @@ use crate::route::{Ask, Signals};
 use anyhow::{Context, Result, bail, ensure};
 use scurry_conformance::Value;
 use scurry_crash::clock::wall_ms;
-use scurry_crash::wire::{Wire, array, entry, int, text, words};
-use scurry_model::Random;
-use std::collections::BTreeMap;
+use scurry_crash::wire::Wire;
+use scurry_crash::{value_of, views, words_of};
+use scurry_ledger::{Answer, BucketAttributes, Cause, Code, ItemAnswer, Time};
+use scurry_model::{Op, Random, Request, name};
+use scurry_service::BucketTotals;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-const CREDIT: i128 = 1_000_000;
+const CREDIT: i64 = 1_000_000;
 /// Amount held by each session.
-const HELD: i128 = 10;
+const HELD: i64 = 10;
 /// Sessions of one account at most: many remembered ids make an account slow.
 const SESSIONS_MAX: u64 = 300;
 /// Gifts of one account at most, because each is a bucket.
@@ -31,7 +34,7 @@ pub(crate) struct Lease {
     /// Sessions that must be open at the end.
     long: Vec<String>,
     /// Buckets of gifts: the amount, and whether the bucket must exist.
-    gifts: BTreeMap<String, (i128, bool)>,
+    gifts: BTreeMap<String, (i64, bool)>,
     ended_at_ms: i64,
 }
 
@@ -51,23 +54,28 @@ impl Lease {
         let is_long = random.one_in(6);
         let tcc_ms =
             if is_long { LONG_MS } else { random.between(50, LEASE_MAX.as_millis().try_into()?) };
-        let line =
-            format!("SCUR.RESERVE {id} {session} 0 TCC {tcc_ms}ms ITEM 1 sec REQUESTED {HELD}");
+        let request = Request { tcc_ms: Some(tcc_ms), ..Request::new(&session, 0) };
+        let reserve = request.ask(1, "sec", HELD).reserve();
         let over_ms = wall_ms() + tcc_ms;
-        let answered = route.ask(id, &words(&line), signals)?;
+        let answered = route.ask(id, &words_of(id, &reserve), signals)?;
         for (at, reply) in answered.earlier.iter().chain([&answered.reply]).enumerate() {
             let held = |replayed| {
-                let item =
-                    [Value::Int(1), word("OK"), Value::Int(HELD), Value::Int(0), Value::Int(0)];
-                let item = Value::Array(vec![Value::Array(item.to_vec())]);
-                Value::Array(vec![word("OK"), Value::Int(replayed), Value::Int(1), item])
+                let items = [ItemAnswer {
+                    code: Code::Ok,
+                    granted: HELD,
+                    last: false,
+                    uncollected: 0,
+                    cause: Cause::None,
+                }];
+                let items = items.into_iter().collect();
+                value_of(&reserve, &Answer::Session { code: Code::Ok, version: 1, items }, replayed)
             };
             let is_again = answered.again || at > 0;
             // The session was opened and has ended since, so there is no answer to repeat.
             let is_over = wall_ms() + signals.ahead_ms >= over_ms
                 && matches!(reply, Value::Error(error) if error.starts_with("SESSION_EXISTS "));
             let is_right = *reply == held(0) || is_again && (*reply == held(1) || is_over);
-            ensure!(is_right, "{line}: {reply}");
+            ensure!(is_right, "{reserve:?}: {reply}");
         }
         if is_long {
             self.long.push(session);
@@ -80,10 +88,19 @@ impl Lease {
     fn gift(&mut self, route: &mut dyn Ask, signals: &Signals, random: &mut Random) -> Result<()> {
         self.serial += 1;
         let (id, bucket) = (&self.id, format!("g{}", self.serial));
-        let amount = i128::from(random.between(1, 9));
+        let amount = random.between(1, 9);
         let to_ms = wall_ms() + random.between(100, 2_500);
-        let line = format!("SCUR.TOPUP {id} {bucket} {bucket} {amount} UNIT tok TO {to_ms}");
-        let answered = route.ask(id, &words(&line), signals)?;
+        let gift = Op::TopUp {
+            txn: bucket.clone(),
+            bucket: name(&bucket),
+            amount,
+            unit: Some(name("tok")),
+            with: BucketAttributes {
+                valid_to: Some(Some(Time(to_ms))),
+                ..BucketAttributes::default()
+            },
+        };
+        let answered = route.ask(id, &words_of(id, &gift), signals)?;
         let is_over = || wall_ms() + signals.ahead_ms >= to_ms;
         let is_there = match &answered.reply {
             // The last attempt came after the end of validity, and no earlier one was executed as far as the answering
@@ -92,10 +109,10 @@ impl Lease {
             Value::Error(error) if error.starts_with("INVALID ") && is_over() => false,
             Value::Array(parts) if parts.first() == Some(&word("OK")) => {
                 let is_new = parts.get(1) == Some(&Value::Int(0));
-                ensure!(is_new || answered.again, "{line} is new: {}", answered.reply);
+                ensure!(is_new || answered.again, "{gift:?} is new: {}", answered.reply);
                 true
             }
-            reply => bail!("{line}: {reply}"),
+            reply => bail!("{gift:?}: {reply}"),
         };
         self.gifts.insert(bucket, (amount, is_there));
         self.ended_at_ms = self.ended_at_ms.max(to_ms);
@@ -113,8 +130,7 @@ impl Account for Lease {
     }
 
     fn create(&mut self, route: &mut dyn Ask, signals: &Signals) -> Result<()> {
-        let line = format!("SCUR.CREATE {} BUCKET main sec {CREDIT}", self.id);
-        make(&line, &self.id, "sec", route, signals)
+        make(&self.id, "sec", CREDIT, route, signals)
     }
 
     fn step(&mut self, route: &mut dyn Ask, signals: &Signals, random: &mut Random) -> Result<()> {
@@ -132,33 +148,37 @@ impl Account for Lease {
     }
 
     fn audit(&mut self, wire: &mut Wire) -> Result<u64> {
-        let get = wire.ask(&words(&format!("SCUR.GET {}", self.id)))?;
-        let audit = wire.ask(&words(&format!("SCUR.AUDIT {}", self.id)))?;
-        ensure!(int(entry(&audit, "ok")?)? == 1, "the audit finds it broken: {audit}");
-        let mut open = Vec::new();
-        for session in array(entry(&get, "sessions")?)? {
-            open.push(text(array(session)?.first().context("a session without an id")?)?);
-        }
-        open.sort();
-        self.long.sort();
-        ensure!(open == self.long, "open are {open:?}, and should be {:?}", self.long);
-        let held = HELD * self.long.len() as i128;
+        let account = views::account_of(&wire.ask(&views::get(&self.id))?)?;
+        let audit = views::audit_of(&wire.ask(&views::audit(&self.id))?)?;
+        let open = account.sessions.iter().map(|one| one.id.as_bytes().to_vec());
+        let open: BTreeSet<Vec<u8>> = open.collect();
+        let long = self.long.iter().map(|id| id.as_bytes().to_vec());
+        ensure!(open == long.collect(), "open are {open:?}, and should be {:?}", self.long);
+        let held = HELD * i64::try_from(self.long.len())?;
         let mut unseen = self.gifts.clone();
-        for bucket in array(entry(&audit, "buckets")?)? {
-            let [id, _, funds @ ..] = array(bucket)? else { bail!("a bucket is {bucket}") };
-            let funds = funds.iter().map(int).collect::<Result<Vec<_>>>()?;
-            // The columns: available, held, credited, refunded, consumed, expired, voided, overdrawn.
-            let expected = match text(id)?.as_str() {
-                "main" => [CREDIT - held, held, CREDIT, 0, 0, 0, 0, 0],
+        for bucket in &audit.buckets {
+            let none = BucketTotals {
+                available: 0,
+                held: 0,
+                credited: 0,
+                refunded: 0,
+                consumed: 0,
+                expired: 0,
+                voided: 0,
+                overdrawn: 0,
+                ..*bucket
+            };
+            let expected = match bucket.id.as_str() {
+                "main" => BucketTotals { available: CREDIT - held, held, credited: CREDIT, ..none },
                 gift => {
                     let (amount, _) = unseen.remove(gift).context("a gift of nobody")?;
-                    [0, 0, amount, 0, 0, amount, 0, 0]
+                    BucketTotals { credited: amount, expired: amount, ..none }
                 }
             };
-            ensure!(funds == expected, "{bucket} should be {expected:?}");
+            ensure!(*bucket == expected, "{bucket:?} should be {expected:?}");
         }
         let lost = unseen.iter().find(|(_, (_, is_there))| *is_there);
-        ensure!(lost.is_none(), "{lost:?} is lost: {audit}");
+        ensure!(lost.is_none(), "{lost:?} is lost: {audit:?}");
         Ok(0)
     }
 }

@@ -5,8 +5,8 @@ use super::{Account, TOO_MUCH, is_made};
 use crate::route::{Answered, Ask, Signals};
 use anyhow::{Result, ensure};
 use scurry_conformance::Value;
-use scurry_crash::wire::{Wire, words};
-use scurry_crash::{Pending, Requests, compare, limits, shown, value_of, words_of};
+use scurry_crash::wire::Wire;
+use scurry_crash::{Pending, Requests, compare, limits, shown, value_of, views, words_of};
 use scurry_ledger::Time;
 use scurry_model::{Model, ModelResult, Op, Random};
 
@@ -71,8 +71,7 @@ impl Account for ModelledAccount {
         let (id, shot) = (&self.id, self.model.snapshot(NOW));
         let sessions: Vec<String> =
             shot.iter().flat_map(|shot| shot.sessions.keys().cloned()).collect();
-        let mut looks = vec![words(&format!("SCUR.GET {id}")), words(&format!("SCUR.AUDIT {id}"))];
-        looks.extend(sessions.iter().map(|one| words(&format!("SCUR.SESSION {id} {one}"))));
+        let looks = views::state_requests(id, &sessions);
         let there = shown::of_server(&wire.ask_all(&looks)?, &sessions)?;
         let known = shown::of_model(shot.as_ref());
         ensure!(there == known, "it shows\n{there}\nand was acknowledged as\n{known}");

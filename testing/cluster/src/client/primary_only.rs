@@ -6,35 +6,37 @@ use super::{Account, make};
 use crate::route::{Ask, Signals, is_replay};
 use anyhow::{Result, bail, ensure};
 use scurry_conformance::Value;
-use scurry_crash::wire::{Wire, array, entry, int, text, words};
-use scurry_model::Random;
+use scurry_crash::wire::Wire;
+use scurry_crash::{views, words_of};
+use scurry_model::{Op, Random, Request};
+use scurry_service::BucketTotals;
 
-const CREDIT: i128 = 1_000_000;
+const CREDIT: i64 = 1_000_000;
 /// Requests of one account at most: many remembered ids make it slow.
 const REQUESTS_MAX: usize = 400;
 
 /// Effect of a request.
 #[derive(Clone, Copy, Debug)]
 enum Deed {
-    Debit(i128),
-    TopUp(i128),
-    Hold(i128),
+    Debit(i64),
+    TopUp(i64),
+    Hold(i64),
 }
 
 /// The account and its acknowledged requests.
 pub(crate) struct PrimaryOnlyAccount {
     id: String,
     /// All acknowledged requests with their effects.
-    done: Vec<(String, Deed)>,
+    done: Vec<(Op, Deed)>,
 }
 
 /// Sums of the effects of requests.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Sums {
-    available: i128,
-    held: i128,
-    credited: i128,
-    consumed: i128,
+    available: i64,
+    held: i64,
+    credited: i64,
+    consumed: i64,
 }
 
 impl Sums {
@@ -67,13 +69,22 @@ impl PrimaryOnlyAccount {
 
     /// Reads the sums from the server.
     fn sums(&self, wire: &mut Wire) -> Result<Sums> {
-        let audit = wire.ask(&words(&format!("SCUR.AUDIT {}", self.id)))?;
-        ensure!(int(entry(&audit, "ok")?)? == 1, "the audit finds it broken: {audit}");
-        let [bucket] = array(entry(&audit, "buckets")?)? else { bail!("its buckets: {audit}") };
-        let [id, _, funds @ ..] = array(bucket)? else { bail!("a bucket is {bucket}") };
-        let funds = funds.iter().map(int).collect::<Result<Vec<_>>>()?;
-        let &[available, held, credited, 0, consumed, 0, 0, 0] = funds.as_slice() else {
-            bail!("bucket {}: {funds:?}", text(id)?)
+        let audit = views::audit_of(&wire.ask(&views::audit(&self.id))?)?;
+        let &[
+            BucketTotals {
+                available,
+                held,
+                credited,
+                consumed,
+                refunded: 0,
+                expired: 0,
+                voided: 0,
+                overdrawn: 0,
+                ..
+            },
+        ] = &audit.buckets[..]
+        else {
+            bail!("its buckets: {audit:?}")
         };
         Ok(Sums { available, held, credited, consumed })
     }
@@ -89,8 +100,7 @@ impl Account for PrimaryOnlyAccount {
     }
 
     fn create(&mut self, route: &mut dyn Ask, signals: &Signals) -> Result<()> {
-        let line = format!("SCUR.CREATE {} BUCKET main cent {CREDIT}", self.id);
-        make(&line, &self.id, "cent", route, signals)
+        make(&self.id, "cent", CREDIT, route, signals)
     }
 
     fn step(&mut self, route: &mut dyn Ask, signals: &Signals, random: &mut Random) -> Result<()> {
@@ -99,27 +109,27 @@ impl Account for PrimaryOnlyAccount {
             return Ok(());
         }
         let amount = random.between(1, 50);
-        let (line, deed) = match random.below(4) {
-            0 => (
-                format!("SCUR.RESERVE {id} h{number} 0 ITEM 1 cent REQUESTED {amount}"),
-                Deed::Hold(amount.into()),
-            ),
-            1 => (format!("SCUR.TOPUP {id} t{number} main {amount}"), Deed::TopUp(amount.into())),
-            _ => (format!("SCUR.DEBIT {id} t{number} cent {amount}"), Deed::Debit(amount.into())),
+        let (op, deed) = match random.below(4) {
+            0 => {
+                let reserve = Request::new(&format!("h{number}"), 0).ask(1, "cent", amount);
+                (reserve.reserve(), Deed::Hold(amount))
+            }
+            1 => (Op::topup(&format!("t{number}"), "main", amount), Deed::TopUp(amount)),
+            _ => (Op::debit(&format!("t{number}"), "cent", amount), Deed::Debit(amount)),
         };
-        let answered = route.ask(id, &words(&line), signals)?;
-        ensure!(is_ok(&answered.reply), "{line}: {}", answered.reply);
-        self.done.push((line, deed));
+        let answered = route.ask(id, &words_of(id, &op), signals)?;
+        ensure!(is_ok(&answered.reply), "{op:?}: {}", answered.reply);
+        self.done.push((op, deed));
         Ok(())
     }
 
     fn audit(&mut self, wire: &mut Wire) -> Result<u64> {
         let before = self.sums(wire)?;
-        let requests: Vec<_> = self.done.iter().map(|(line, _)| words(line)).collect();
+        let requests: Vec<_> = self.done.iter().map(|(op, _)| words_of(&self.id, op)).collect();
         let replies = wire.ask_all(&requests)?;
         let mut kept = Vec::new();
-        for ((line, deed), reply) in self.done.iter().zip(&replies) {
-            ensure!(is_ok(reply), "{line}, once more: {reply}");
+        for ((op, deed), reply) in self.done.iter().zip(&replies) {
+            ensure!(is_ok(reply), "{op:?}, once more: {reply}");
             if is_replay(reply) {
                 kept.push(*deed);
             }

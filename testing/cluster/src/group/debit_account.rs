@@ -1,13 +1,14 @@
 //! An account with debits of one unit each, so that lost debits and debits executed twice can be counted.
 
-use crate::client::{Account, is_made};
+use crate::client::{Account, create};
 use crate::route::{Ask, Signals};
 use anyhow::{Result, bail, ensure};
 use scurry_conformance::Value;
-use scurry_crash::wire::{Wire, Words, array, entry, int, words};
-use scurry_model::Random;
+use scurry_crash::wire::{Wire, Words, array};
+use scurry_crash::{views, words_of};
+use scurry_model::{Op, Random};
 
-const CREDIT: i128 = 1_000_000;
+const CREDIT: i64 = 1_000_000;
 
 /// The account and its acknowledged debits.
 pub(crate) struct DebitAccount {
@@ -19,8 +20,8 @@ pub(crate) struct DebitAccount {
 /// Findings of an audit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Found {
-    lost: i128,
-    twice: i128,
+    lost: i64,
+    twice: i64,
 }
 
 impl DebitAccount {
@@ -29,20 +30,19 @@ impl DebitAccount {
     }
 
     fn debit(&self, number: usize) -> Words {
-        words(&format!("SCUR.DEBIT {} d{number} cent 1", self.id))
+        words_of(&self.id, &Op::debit(&format!("d{number}"), "cent", 1))
     }
 
-    fn left(&self, wire: &mut Wire) -> Result<i128> {
-        let shown = wire.ask(&words(&format!("SCUR.GET {}", self.id)))?;
-        let [bucket] = array(entry(&shown, "buckets")?)? else { bail!("not one bucket: {shown}") };
-        let [_, _, available, ..] = array(bucket)? else { bail!("no bucket: {shown}") };
-        int(available)
+    fn left(&self, wire: &mut Wire) -> Result<i64> {
+        let shown = views::account_of(&wire.ask(&views::get(&self.id))?)?;
+        let [bucket] = shown.buckets[..] else { bail!("not one bucket: {shown:?}") };
+        Ok(bucket.available)
     }
 }
 
 /// Counts losses and repetitions from the answers to repeated debits. A debit that was executed returns its stored
 /// answer, and one that is new was lost. Any amount missing beyond one unit per debit was debited twice.
-fn judge(acknowledged: &[Value], again: &[Value], left: i128) -> Result<Found> {
+fn judge(acknowledged: &[Value], again: &[Value], left: i64) -> Result<Found> {
     ensure!(acknowledged.len() == again.len(), "{} answers", again.len());
     let mut lost = 0;
     for (first, again) in acknowledged.iter().zip(again) {
@@ -57,7 +57,7 @@ fn judge(acknowledged: &[Value], again: &[Value], left: i128) -> Result<Found> {
             ensure!(ok == is_ok && first_rest == rest, "{first} is {again} when it comes again");
         }
     }
-    let twice = CREDIT - left - acknowledged.len() as i128;
+    let twice = CREDIT - left - i64::try_from(acknowledged.len())?;
     Ok(Found { lost, twice })
 }
 
@@ -67,10 +67,7 @@ impl Account for DebitAccount {
     }
 
     fn create(&mut self, route: &mut dyn Ask, signals: &Signals) -> Result<()> {
-        let line = format!("SCUR.CREATE {} BUCKET main cent {CREDIT}", self.id);
-        let made = route.ask(&self.id, &words(&line), signals)?;
-        ensure!(is_made(&made), "{line}: {}", made.reply);
-        Ok(())
+        create(&self.id, "cent", CREDIT, route, signals)
     }
 
     fn step(&mut self, route: &mut dyn Ask, signals: &Signals, _: &mut Random) -> Result<()> {

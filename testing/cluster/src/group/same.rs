@@ -4,6 +4,7 @@ use super::{Group, NODES};
 use crate::audit::sums_agree;
 use anyhow::{Context, Result, ensure};
 use scurry_conformance::Value;
+use scurry_crash::views;
 use scurry_crash::wire::{Words, words};
 
 /// All keys ever created in this group.
@@ -46,8 +47,8 @@ impl Known {
             let leader = group.leader_of(&(0..NODES).collect::<Vec<_>>());
             let leader = leader.context("nobody leads")?;
             let mut wire = group.nodes[leader].wire()?;
-            let audits = self.accounts.iter().map(|id| words(&format!("SCUR.AUDIT {id}")));
-            let audits = wire.ask_all(&audits.collect::<Vec<_>>())?;
+            let audits: Vec<Words> = self.accounts.iter().map(|id| views::audit(id)).collect();
+            let audits = wire.ask_all(&audits)?;
             let audits: Vec<_> = self.accounts.iter().cloned().zip(audits).collect();
             sums_agree(&[wire.ask(&words("SCUR.TOTALS"))?], &audits)
         })

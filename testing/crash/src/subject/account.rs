@@ -2,7 +2,8 @@
 
 use super::requests::{Pending, Requests};
 use super::{Asked, Counts, Doubt, Subject, compare, limits, shown, words_of};
-use crate::wire::{Words, words};
+use crate::views;
+use crate::wire::Words;
 use anyhow::{Result, bail};
 use scurry_conformance::Value;
 use scurry_ledger::Time;
@@ -92,11 +93,7 @@ impl Subject for Account {
     }
 
     fn state_requests(&self) -> Vec<Words> {
-        let id = &self.id;
-        let mut looks = vec![words(&format!("SCUR.GET {id}")), words(&format!("SCUR.AUDIT {id}"))];
-        let sessions = self.sessions();
-        looks.extend(sessions.iter().map(|one| words(&format!("SCUR.SESSION {id} {one}"))));
-        looks
+        views::state_requests(&self.id, &self.sessions())
     }
 
     fn check_state(&mut self, replies: &[Value], _: Asked) -> Result<Doubt> {

@@ -1,25 +1,28 @@
 //! An account whose bucket is refilled during the test: an offset of its time zone makes its hour begin at a chosen
 //! minute. The refill must happen once and in time, also if no server ran at that moment.
 
-use super::{Asked, Counts, Doubt, Subject};
+use super::{Asked, Counts, Doubt, Subject, words_of};
 use crate::clock::wall_ms;
-use crate::wire::{Words, array, entry, int, words};
+use crate::views;
+use crate::wire::Words;
 use anyhow::{Result, bail, ensure};
 use scurry_conformance::Value;
-use scurry_model::Random;
+use scurry_ledger::{BucketAttributes, NewBucket, Period, Status, Time};
+use scurry_model::{Op, Random, Request, key, name};
+use scurry_service::{AllowanceView, BucketTotals};
 use std::collections::VecDeque;
 
 /// Tolerance between the server's clock and ours, ms.
 const SLACK_MS: i64 = 600;
 const MINUTE_MS: i64 = 60_000;
 const HOUR_MS: i64 = 60 * MINUTE_MS;
-const CREDIT: i128 = 1_000;
+const CREDIT: i64 = 1_000;
 /// Amount of a refill.
-const AMOUNT: i128 = 700;
+const AMOUNT: i64 = 700;
 /// Amount held by a session, also across the refill.
-const HELD: i128 = 100;
+const HELD: i64 = 100;
 /// Debits of 1 from one account at most. Then it is only audited until it is refilled and the next account follows.
-const DEBITS_MAX: i128 = 300;
+const DEBITS_MAX: i64 = 300;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Act {
@@ -34,7 +37,7 @@ enum Act {
 struct State {
     is_there: bool,
     is_held: bool,
-    debits: i128,
+    debits: i64,
 }
 
 /// The account, its state and its refill.
@@ -103,25 +106,32 @@ impl Allowance {
     }
 
     fn words(&mut self, act: Act) -> Words {
-        let id = &self.key;
-        words(&match act {
-            Act::Create => {
-                // The offset makes an hour begin at the next minute, or at the one after it if the next is too near.
-                let minute = (wall_ms() + 2 * SLACK_MS) / MINUTE_MS + 1;
-                self.refill_ms = minute * MINUTE_MS;
-                let offset = (60 - minute % 60) % 60;
-                // A separate unit, because TOTALS do not include refills of accounts that no command has touched.
-                format!(
-                    "SCUR.CREATE {id} BUCKET b sec {CREDIT} PERIOD hour OFFSET {offset} AMOUNT {AMOUNT}"
-                )
-            }
-            Act::Reserve => format!("SCUR.RESERVE {id} s 0 ITEM 10.4711 sec REQUESTED {HELD}"),
+        let op = match act {
+            Act::Create => self.create(),
+            Act::Reserve => Request::new("s", 0).ask(key("10.4711"), "sec", HELD).reserve(),
             Act::Debit => {
                 self.serial += 1;
-                format!("SCUR.DEBIT {id} d{} sec 1", self.serial)
+                Op::debit(&format!("d{}", self.serial), "sec", 1)
             }
-            Act::Audit => format!("SCUR.AUDIT {id}"),
-        })
+            Act::Audit => return views::audit(&self.key),
+        };
+        words_of(&self.key, &op)
+    }
+
+    fn create(&mut self) -> Op {
+        // The offset makes an hour begin at the next minute, or at the one after it if the next is too near.
+        let minute = (wall_ms() + 2 * SLACK_MS) / MINUTE_MS + 1;
+        self.refill_ms = minute * MINUTE_MS;
+        let attributes = BucketAttributes {
+            period: Some(Period::Hour),
+            offset_minutes: i16::try_from((60 - minute % 60) % 60).ok(),
+            refill: Some(AMOUNT),
+            ..BucketAttributes::default()
+        };
+        // A separate unit, because TOTALS do not include refills of accounts that no command has touched.
+        let bucket = NewBucket { bucket: name("b"), unit: name("sec"), amount: CREDIT, attributes };
+        let (identities, buckets) = (Vec::new(), vec![bucket]);
+        Op::Create { txn: None, status: Status::Active, identities, buckets }
     }
 
     /// Returns whether the refill must have happened, and whether it may have, during `asked`.
@@ -136,37 +146,31 @@ impl Allowance {
         if let Value::Error(_) = get {
             return Ok(State::default());
         }
-        ensure!(int(entry(audit, "ok")?)? == 1, "the audit finds it broken: {audit}");
-        let [bucket] = array(entry(audit, "buckets")?)? else { bail!("not one bucket: {audit}") };
-        let [_, _, funds @ ..] = array(bucket)? else { bail!("a bucket is {bucket}") };
-        let funds = funds.iter().map(int).collect::<Result<Vec<_>>>()?;
-        let [available, held, credited, 0, consumed, expired, 0, 0] = funds[..] else {
-            bail!("a bucket is {bucket}")
-        };
+        let [bucket] = views::audit_of(audit)?.buckets[..] else { bail!("its buckets: {audit}") };
+        let BucketTotals { available, held, credited, consumed, expired, .. } = bucket;
+        let is_plain = bucket.refunded == 0 && bucket.voided == 0 && bucket.overdrawn == 0;
+        ensure!(is_plain, "a bucket is {bucket:?}");
         let (must, may) = self.is_due(asked);
         let is_refilled = credited == CREDIT + AMOUNT;
-        ensure!(is_refilled || credited == CREDIT, "refilled several times: {bucket}");
-        ensure!(is_refilled || !must, "the refill is missing: {bucket}");
-        ensure!(!is_refilled || may, "refilled too early: {bucket}");
-        ensure!(is_refilled || !self.is_refilled, "the refill is lost: {bucket}");
+        ensure!(is_refilled || credited == CREDIT, "refilled several times: {bucket:?}");
+        ensure!(is_refilled || !must, "the refill is missing: {bucket:?}");
+        ensure!(!is_refilled || may, "refilled too early: {bucket:?}");
+        ensure!(is_refilled || !self.is_refilled, "the refill is lost: {bucket:?}");
         let sum = available + held + consumed + expired;
-        ensure!(sum == credited, "units are lost, or were made: {bucket}");
+        ensure!(sum == credited, "units are lost, or were made: {bucket:?}");
         // Some debits came before the refill and others after it.
         let after = if is_refilled { AMOUNT - available } else { CREDIT - available };
         let most = consumed + held;
         let fits = if is_refilled { (0..=most).contains(&after) } else { after == most };
-        ensure!(fits, "more or less than the allowance is there: {bucket}");
-        let [bucket] = array(entry(get, "buckets")?)? else { bail!("not one bucket: {get}") };
-        let next = match array(bucket)?.last() {
-            Some(Value::Array(allowance)) => match &allowance[..] {
-                [_, _, Value::Int(AMOUNT), Value::Int(next)] => *next,
-                _ => bail!("an allowance is {bucket}"),
-            },
-            _ => bail!("the allowance is lost: {bucket}"),
+        ensure!(fits, "more or less than the allowance is there: {bucket:?}");
+        let [bucket] = views::account_of(get)?.buckets[..] else { bail!("its buckets: {get}") };
+        let Some(AllowanceView { amount: AMOUNT, refills_at: Some(Time(next)), .. }) =
+            bucket.allowance
+        else {
+            bail!("the allowance is lost: {get}")
         };
-        let is_next = next == self.refill_ms.into() && !must
-            || next == (self.refill_ms + HOUR_MS).into() && may;
-        ensure!(is_next, "the next refill is wrong, after {}: {bucket}", self.refill_ms);
+        let is_next = next == self.refill_ms && !must || next == self.refill_ms + HOUR_MS && may;
+        ensure!(is_next, "the next refill is wrong, after {}: {get}", self.refill_ms);
         self.counts.refills += u64::from(is_refilled && !self.is_refilled);
         self.is_refilled = is_refilled;
         Ok(State { is_there: true, is_held: held == HELD, debits: consumed })
@@ -192,7 +196,7 @@ impl Subject for Allowance {
             Act::Create => text == "[OK, 1]",
             Act::Reserve => text == format!("[OK, 0, 1, [[\"10.4711\", OK, {HELD}, 0, 0]]]"),
             Act::Debit => text.starts_with("[OK, 0, ") && text.ends_with(", 1]"),
-            Act::Audit => int(entry(reply, "ok")?)? == 1,
+            Act::Audit => views::audit_of(reply).is_ok(),
         };
         ensure!(right, "{act:?} is answered {reply}");
         self.known = self.known.act(act);
@@ -201,8 +205,7 @@ impl Subject for Allowance {
     }
 
     fn state_requests(&self) -> Vec<Words> {
-        let id = &self.key;
-        vec![words(&format!("SCUR.GET {id}")), words(&format!("SCUR.AUDIT {id}"))]
+        views::state_requests(&self.key, &[])
     }
 
     fn check_state(&mut self, replies: &[Value], asked: Asked) -> Result<Doubt> {

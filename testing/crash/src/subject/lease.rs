@@ -1,18 +1,19 @@
 //! An account whose sessions are never terminated: each must release its holds when its Tcc has passed, not before, and
 //! also if no server ran at that moment.
 
-use super::{Asked, Doubt, Subject};
+use super::{Asked, Doubt, Subject, words_of};
 use crate::clock::wall_ms;
-use crate::wire::{Words, array, entry, int, text, words};
+use crate::views;
+use crate::wire::{Words, array};
 use anyhow::{Context, Result, bail, ensure};
 use scurry_conformance::Value;
-use scurry_model::Random;
+use scurry_model::{Op, Random, Request};
 
 /// Tolerance between the server's clock and ours, ms.
 const SLACK_MS: i64 = 600;
 /// Amount held by each session.
-const HELD: i128 = 10;
-const CREDIT: i128 = 1_000_000;
+const HELD: i64 = 10;
+const CREDIT: i64 = 1_000_000;
 /// Sessions of one account at most, because ids are remembered for long. Then it is only audited until the next account
 /// follows after the crash.
 const SESSIONS_MAX: u64 = 60;
@@ -65,25 +66,23 @@ impl Subject for Lease {
         if self.is_new {
             self.is_new = false;
             // A separate unit, because its totals change without commands.
-            return words(&format!("SCUR.CREATE {id} BUCKET b sec {CREDIT}"));
+            return words_of(&id, &Op::create(&[("b", "sec", CREDIT)]));
         }
         if self.serial == SESSIONS_MAX {
-            return words(&format!("SCUR.AUDIT {id}"));
+            return views::audit(&id);
         }
         self.serial += 1;
         let (tcc_ms, sent_ms) = (random.between(50, 2_500), wall_ms());
         let session = format!("s{}", self.serial);
-        let request = words(&format!(
-            "SCUR.RESERVE {id} {session} 0 TCC {tcc_ms}ms ITEM 1 sec REQUESTED {HELD}"
-        ));
+        let request = Request { tcc_ms: Some(tcc_ms), ..Request::new(&session, 0) };
         self.sessions.push(Session { id: session, tcc_ms, sent_ms, replied_ms: None });
-        request
+        words_of(&id, &request.ask(1, "sec", HELD).reserve())
     }
 
     fn replied(&mut self, reply: &Value) -> Result<()> {
         let open = self.sessions.iter_mut().find(|session| session.replied_ms.is_none());
         if self.created && open.is_none() {
-            ensure!(int(entry(reply, "ok")?)? == 1, "the audit finds it broken: {reply}");
+            views::audit_of(reply)?;
             return Ok(());
         }
         ensure!(array(reply)?.first() == Some(&Value::Word(b"OK".to_vec())), "answered {reply}");
@@ -96,8 +95,7 @@ impl Subject for Lease {
     }
 
     fn state_requests(&self) -> Vec<Words> {
-        let id = &self.key;
-        vec![words(&format!("SCUR.GET {id}")), words(&format!("SCUR.AUDIT {id}"))]
+        views::state_requests(&self.key, &[])
     }
 
     fn check_state(&mut self, replies: &[Value], asked: Asked) -> Result<Doubt> {
@@ -109,24 +107,24 @@ impl Subject for Lease {
             self.follow();
             return Ok(Doubt { requests, applied: 0 });
         }
-        ensure!(int(entry(audit, "ok")?)? == 1, "the audit finds it broken: {audit}");
-        let mut shown = Vec::new();
-        for session in array(entry(get, "sessions")?)? {
-            shown.push(text(array(session)?.first().context("a session without an id")?)?);
-        }
+        views::audit_of(audit)?;
+        let account = views::account_of(get)?;
+        let is_shown = |id: &String| {
+            account.sessions.iter().any(|session| session.id.as_bytes() == id.as_bytes())
+        };
         let mut applied = usize::from(requests > open);
         for Session { id, tcc_ms, sent_ms, replied_ms } in &self.sessions {
-            let is_open = shown.contains(id);
+            let is_open = is_shown(id);
             let over = replied_ms.map(|replied_ms| replied_ms + tcc_ms + SLACK_MS < asked.from_ms);
             let certain = replied_ms.is_some() && sent_ms + tcc_ms - SLACK_MS > asked.to_ms;
             ensure!(!(is_open && over == Some(true)), "session {id} should be over: {get}");
             ensure!(is_open || !certain, "session {id} is lost, or ended early: {get}");
             applied += usize::from(is_open && replied_ms.is_none());
         }
-        let [bucket] = array(entry(get, "buckets")?)? else { bail!("it has no bucket: {get}") };
-        let [_, _, available, held, ..] = array(bucket)? else { bail!("a bucket is {bucket}") };
+        let [bucket] = account.buckets[..] else { bail!("it has no bucket: {get}") };
+        let held = HELD * i64::try_from(account.sessions.len())?;
         ensure!(
-            int(held)? == HELD * shown.len() as i128 && int(available)? + int(held)? == CREDIT,
+            bucket.held == held && bucket.available + held == CREDIT,
             "it holds what it should not: {get}"
         );
         // Requests in doubt need not be resolved: the next account starts from nothing.

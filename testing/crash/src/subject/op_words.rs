@@ -10,7 +10,7 @@ pub fn words_of(account: &str, op: &Op) -> Words {
 }
 
 /// Returns the request of a chain.
-pub(super) fn words_of_chain(chain: &ChainOp) -> Words {
+pub(crate) fn words_of_chain(chain: &ChainOp) -> Words {
     owned(&with_links(chain, encode_chain).unwrap_or_default())
 }
 

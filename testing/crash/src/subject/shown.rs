@@ -1,10 +1,11 @@
 //! Formats an account as text, from the model and from the server's replies: everything that both show except times.
 
-use crate::wire::{array, entry, int, text};
-use anyhow::{Context, Result, ensure};
+use crate::views;
+use anyhow::{Result, ensure};
 use scurry_conformance::Value;
 use scurry_model::Snapshot;
-use std::fmt::Write as _;
+use scurry_service::SessionView;
+use std::fmt::{Display, Write as _};
 
 /// Text for a missing account.
 const ABSENT: &str = "no account";
@@ -77,77 +78,82 @@ pub fn of_server(replies: &[Value], sessions: &[String]) -> Result<String> {
         ensure!(matches!(audit, Value::Error(_)), "GET knows no account, AUDIT does: {audit}");
         return Ok(ABSENT.to_owned());
     }
-    ensure!(int(entry(audit, "ok")?)? == 1, "the audit finds it broken: {audit}");
-    let version = int(entry(get, "version")?)?;
-    ensure!(int(entry(audit, "version")?)? == version, "GET and AUDIT differ: {get} {audit}");
-    let mut lines = vec![format!("{} version {version}", text(entry(get, "status")?)?)];
-    for bucket in array(entry(get, "buckets")?)? {
-        let [id, unit, _, _, floor, priority, ..] = array(bucket)? else {
-            anyhow::bail!("a bucket is {bucket}")
-        };
-        let (id, unit) = (text(id)?, text(unit)?);
-        lines.push(format!("bucket {id} {unit} floor {} priority {}", int(floor)?, int(priority)?));
+    let (account, audit) = (views::account_of(get)?, views::audit_of(audit)?);
+    let version = account.version;
+    ensure!(audit.version == version, "GET and AUDIT differ: {get} {audit:?}");
+    let mut lines = vec![format!("{} version {version}", account.status.name())];
+    for b in &account.buckets {
+        let (id, unit) = (b.id.as_str(), b.unit.as_str());
+        lines.push(format!("bucket {id} {unit} floor {} priority {}", b.floor, b.priority));
     }
-    for bucket in array(entry(audit, "buckets")?)? {
-        let [id, _, funds @ ..] = array(bucket)? else { anyhow::bail!("a bucket is {bucket}") };
-        lines.push(format!("funds of {} {}", text(id)?, ints(funds)?));
+    for b in &audit.buckets {
+        lines.push(format!(
+            "funds of {} {}",
+            b.id.as_str(),
+            numbers([
+                b.available,
+                b.held,
+                b.credited,
+                b.refunded,
+                b.consumed,
+                b.expired,
+                b.voided,
+                b.overdrawn,
+            ])
+        ));
     }
-    for counter in array(entry(get, "counters")?)? {
-        let [id, unit, value, period, ..] = array(counter)? else {
-            anyhow::bail!("a counter is {counter}")
-        };
-        let (id, unit, period) = (text(id)?, text(unit)?, text(period)?);
-        lines.push(format!("counter {id} {unit} {period} {}", int(value)?));
+    for c in &account.counters {
+        let (id, unit) = (c.id.as_str(), c.unit.as_str());
+        lines.push(format!("counter {id} {unit} {} {}", c.period.name(), c.value));
     }
-    for limit in array(entry(get, "limits")?)? {
-        let [id, _, _, amounts @ .., _, _, _] = array(limit)? else {
-            anyhow::bail!("a limit is {limit}")
-        };
-        lines.push(format!("limit {} {}", text(id)?, ints(amounts)?));
+    for l in &account.limits {
+        lines.push(format!(
+            "limit {} {}",
+            l.id.as_str(),
+            numbers([l.amount, l.used, l.held, l.left, l.overrun])
+        ));
     }
-    for pair in array(entry(audit, "uncollected")?)? {
-        let [unit, amount] = array(pair)? else { anyhow::bail!("uncollected is {pair}") };
-        lines.push(format!("uncollected {} {}", text(unit)?, int(amount)?));
+    for one in &audit.uncollected {
+        lines.push(format!("uncollected {} {}", one.unit.as_str(), one.amount));
     }
-    let mut open = Vec::new();
-    for session in array(entry(get, "sessions")?)? {
-        open.push(text(array(session)?.first().context("a session without an id")?)?);
-    }
+    let mut open: Vec<&[u8]> = account.sessions.iter().map(|one| one.id.as_bytes()).collect();
     for (id, reply) in sessions.iter().zip(shown) {
         if let Value::Error(error) = reply {
             ensure!(error.starts_with("UNKNOWN_SESSION "), "SESSION {id}: {error}");
-            ensure!(!open.contains(id), "GET shows session {id}, SESSION does not");
+            ensure!(!open.contains(&id.as_bytes()), "GET shows session {id}, SESSION does not");
         } else {
-            open.retain(|one| one != id);
-            session(entry(reply, "session")?, id, &mut lines)?;
+            open.retain(|one| *one != id.as_bytes());
+            session(&views::session_of(reply)?, id, &mut lines);
         }
     }
-    ensure!(open.is_empty(), "sessions that nobody has opened: {open:?}");
+    ensure!(open.is_empty(), "sessions that nobody has opened: {get}");
     lines.sort();
     Ok(lines.join("\n"))
 }
 
-fn session(shown: &Value, id: &str, lines: &mut Vec<String>) -> Result<()> {
-    let field = |name| int(entry(shown, name)?);
-    let (version, last) = (field("version")?, field("last_request").unwrap_or(-1));
-    let data = match entry(shown, "data")? {
-        Value::Nil => String::new(),
-        other => text(other)?,
-    };
+fn session(shown: &SessionView, id: &str, lines: &mut Vec<String>) {
+    let (version, last) = (shown.row.version, shown.last_request.map_or(-1, i64::from));
+    let data = String::from_utf8_lossy(&shown.blob);
     lines.push(format!("session {id} version {version} last {last} data {data:?}"));
-    for item in array(entry(shown, "items")?)? {
-        let [key, unit, amounts @ ..] = array(item)? else { anyhow::bail!("an item is {item}") };
-        let key = int(key).map(|key| key.to_string()).or_else(|_| text(key))?;
-        lines.push(format!("item of {id} {key} {} {}", text(unit)?, ints(amounts)?));
+    for i in &shown.items {
+        lines.push(format!(
+            "item of {id} {} {} {}",
+            i.key,
+            i.unit.as_str(),
+            numbers([
+                i.granted,
+                i.outstanding,
+                i.used,
+                i.from_hold,
+                i.direct,
+                i.released,
+                i.uncollected,
+            ])
+        ));
     }
-    Ok(())
 }
 
-fn ints(values: &[Value]) -> Result<String> {
-    Ok(numbers(values.iter().map(int).collect::<Result<Vec<_>>>()?))
-}
-
-fn numbers(of: impl IntoIterator<Item = i128>) -> String {
+fn numbers<N: Display>(of: impl IntoIterator<Item = N>) -> String {
     of.into_iter().fold(String::new(), |mut text, number| {
         write!(text, "{number} ").expect("a string takes everything");
         text

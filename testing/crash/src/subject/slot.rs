@@ -2,7 +2,8 @@
 
 use super::requests::{Pending, Requests};
 use super::{compare, compare_chain, limits, shown, words_of, words_of_chain};
-use crate::wire::{Words, words};
+use crate::views;
+use crate::wire::Words;
 use anyhow::{Result, bail, ensure};
 use scurry_conformance::Value;
 use scurry_ledger::Time;
@@ -134,12 +135,7 @@ impl Slot {
 
     /// Returns requests that show all accounts, with these sessions.
     pub fn state_requests(&self, sessions: &[String]) -> Vec<Words> {
-        let look = |id: &str| {
-            let mut looks = vec![format!("SCUR.GET {id}"), format!("SCUR.AUDIT {id}")];
-            looks.extend(sessions.iter().map(|one| format!("SCUR.SESSION {id} {one}")));
-            looks
-        };
-        self.ids().flat_map(look).map(|line| words(&line)).collect()
+        self.ids().flat_map(|id| views::state_requests(id, sessions)).collect()
     }
 
     /// Formats the replies to [`Slot::state_requests`] as text.
