@@ -7,7 +7,7 @@ use anyhow::Result;
 use std::time::Duration;
 
 /// Text in the log of a node that rebuilds the memory of a shard.
-const ANEW: &str = "memory is rebuilt";
+const REBUILT: &str = "memory is rebuilt";
 
 pub(super) fn leader(scene: &mut Scene<'_>) -> Result<()> {
     let (leader, one, other) = scene.parts()?;
@@ -48,8 +48,8 @@ fn pause(scene: &mut Scene<'_>, leader: usize, others: &[usize], mut old: OldRea
 /// once the old one knows of it and rebuilds its memory. The third node must serve meanwhile.
 pub(super) fn successor(scene: &mut Scene<'_>) -> Result<()> {
     let (leader, one, other) = scene.parts()?;
-    let anew = |scene: &Scene<'_>| scene.group.nodes[leader].said().matches(ANEW).count();
-    let before = anew(scene);
+    let rebuilds = |scene: &Scene<'_>| scene.group.nodes[leader].said().matches(REBUILT).count();
+    let before = rebuilds(scene);
     for node in [one, other] {
         scene.group.nodes[node].pause()?;
     }
@@ -64,7 +64,7 @@ pub(super) fn successor(scene: &mut Scene<'_>) -> Result<()> {
     let third = if new == one { other } else { one };
     scene.group.nodes[new].kill()?;
     scene.group.until_leader(&[leader, third])?;
-    if anew(scene) > before {
+    if rebuilds(scene) > before {
         scene.remark("a leader that was stopped rebuilt its memory");
     }
     scene.pass_ms(0, 500)?;
