@@ -8,7 +8,7 @@ use crate::size::Size;
 use crate::users::read_users;
 use anyhow::{Context, Result, ensure};
 use clap::Args;
-use scurry_door_http::{Front, Settings};
+use scurry_door_http::{EntitySettings, Front, Settings};
 use scurry_server::{TlsSettings, Users, make_room};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -163,14 +163,16 @@ impl Http {
         let door = scurry_door_http::open(Settings {
             front,
             store: self.store,
-            nodes: self.nodes,
-            number: self.number.0,
-            value_len_max: usize::try_from(self.max_value.0)?,
-            patience: Duration::from_millis(self.patience_ms.0),
-            tombstone_ms: self.entity_tombstone_ms.0,
-            user: self.user,
-            password: self.password,
-            trust_old_nodes: self.trust_old_nodes,
+            entities: EntitySettings {
+                nodes: self.nodes,
+                number: self.number.0,
+                value_len_max: usize::try_from(self.max_value.0)?,
+                patience: Duration::from_millis(self.patience_ms.0),
+                tombstone_ms: self.entity_tombstone_ms.0,
+                user: self.user,
+                password: self.password,
+                trust_old_nodes: self.trust_old_nodes,
+            },
         })?;
         // Not a log line: scripts that start a door wait for it, at any log level.
         let tls = if door.has_tls() { " with TLS" } else { "" };

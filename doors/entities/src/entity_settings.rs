@@ -5,9 +5,11 @@ use std::time::Duration;
 /// The nodes of entities, and how they are reached.
 #[derive(Clone, Debug)]
 pub struct EntitySettings {
-    /// All nodes, as `HOST:PORT`. If empty, there are no entities.
+    /// All nodes, as `HOST:PORT`, spelled the same at every door: the spelling of a node decides which ids it keeps. If
+    /// empty, there are no entities.
     pub nodes: Vec<String>,
     /// Number of this door, 0 to [`NODE_MAX`](crate::NODE_MAX): the last part of its versions.
+    /// Several doors may have the same number.
     pub number: u16,
     /// Maximum length of a value, bytes.
     pub value_len_max: usize,

@@ -11,5 +11,6 @@ mod status;
 
 pub use open::{open, open_beside};
 pub use open_error::OpenError;
+pub use scurry_door_entities::EntitySettings;
 pub use scurry_http::{Door, Front, StartError};
 pub use settings::Settings;

@@ -6,7 +6,7 @@ use crate::open_error::OpenError;
 use crate::routes;
 use crate::settings::Settings;
 use crate::shared::Shared;
-use scurry_door_entities::{EntitySettings, EntityStore};
+use scurry_door_entities::EntityStore;
 use scurry_http::{Door, Front, Gate, Opening, StartError};
 use scurry_server::Inside;
 use scurry_stores::{RespStore, Store};
@@ -23,22 +23,12 @@ pub fn open(settings: Settings) -> Result<Door, OpenError> {
     settings.check()?;
     let gate = Gate::new(&settings.front)?;
     let opening = Opening::listen(&settings.front, || {})?;
-    let (user, password) = (settings.user.clone(), settings.password.clone());
-    let store: Option<Arc<dyn Store>> = (!settings.store.is_empty()).then(|| {
-        let addresses = settings.store.clone();
-        Arc::new(RespStore::new(addresses, user, password, settings.patience)) as _
+    let Settings { front, store, entities } = settings;
+    let store: Option<Arc<dyn Store>> = (!store.is_empty()).then(|| {
+        let (user, password) = (entities.user.clone(), entities.password.clone());
+        Arc::new(RespStore::new(store, user, password, entities.patience)) as _
     });
-    let of_entities = EntitySettings {
-        nodes: settings.nodes,
-        number: settings.number,
-        value_len_max: settings.value_len_max,
-        patience: settings.patience,
-        tombstone_ms: settings.tombstone_ms,
-        user: settings.user,
-        password: settings.password,
-        trust_old_nodes: settings.trust_old_nodes,
-    };
-    let entities = EntityStore::open(of_entities, opening.runtime());
+    let entities = EntityStore::open(entities, opening.runtime());
     let shared = Arc::new(Shared { entities, store });
     let serves = match (shared.store.is_some(), shared.entities.is_empty()) {
         (true, true) => "charging",
@@ -47,7 +37,7 @@ pub fn open(settings: Settings) -> Result<Door, OpenError> {
     };
     let traffic = opening.traffic(serves);
     let ways = routes::to_nodes(&shared, &gate, &traffic, opening.runtime());
-    Ok(opening.serve(&settings.front, ways, traffic)?)
+    Ok(opening.serve(&front, ways, traffic)?)
 }
 
 /// Opens a door for the server in this process that `inside` belongs to.

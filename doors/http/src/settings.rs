@@ -1,10 +1,9 @@
 //! The settings of a door.
 
 use crate::open_error::{NODES_MAX, OpenError};
-use scurry_door_entities::NODE_MAX;
+use scurry_door_entities::{EntitySettings, NODE_MAX};
 use scurry_http::Front;
 use std::collections::BTreeSet;
-use std::time::Duration;
 
 /// Settings of a door to nodes of entities, to a store, or to both.
 #[derive(Clone, Debug)]
@@ -14,34 +13,23 @@ pub struct Settings {
     /// The store of accounts, as `HOST:PORT`: one server, or any nodes of a Valkey Cluster. If empty, the door has no
     /// charging.
     pub store: Vec<String>,
-    /// All nodes of entities, as `HOST:PORT`, spelled the same at every door: the spelling of a node decides which ids
-    /// it keeps. If empty, the door has no entities.
-    pub nodes: Vec<String>,
-    /// Number of this door, 0 to [`NODE_MAX`]: the last part of its versions. Several doors may have the same number.
-    pub number: u16,
-    /// Maximum length of a value, bytes.
-    pub value_len_max: usize,
-    /// Timeout of an answer of a node or of the store.
-    pub patience: Duration,
-    /// How long the nodes remember deletions, ms: their setting `entity_tombstone_ms`.
-    pub tombstone_ms: i64,
-    /// User name at the nodes and the store.
-    pub user: Option<String>,
-    /// Password at the nodes and the store.
-    pub password: Option<String>,
-    /// Trusts nodes that were away for longer than deletions are remembered: they count as they are.
-    pub trust_old_nodes: bool,
+    /// The nodes of entities. Its user, password and timeout are those for the store too.
+    pub entities: EntitySettings,
 }
 
 impl Settings {
     pub(crate) fn check(&self) -> Result<(), OpenError> {
-        if self.nodes.is_empty() && self.store.is_empty() {
+        if self.entities.nodes.is_empty() && self.store.is_empty() {
             return Err(OpenError::Nothing);
         }
-        for nodes in [&self.nodes, &self.store] {
+        for nodes in [&self.entities.nodes, &self.store] {
             check_nodes(nodes)?;
         }
-        if self.number > NODE_MAX { Err(OpenError::Number(self.number)) } else { Ok(()) }
+        if self.entities.number > NODE_MAX {
+            Err(OpenError::Number(self.entities.number))
+        } else {
+            Ok(())
+        }
     }
 }
 
