@@ -13,7 +13,7 @@ mod tables;
 use crate::host::Host;
 use anyhow::{Context, Result, bail, ensure};
 pub(crate) use blocks::{documents, faults};
-use parts::{FULL, Part, TINY};
+use parts::{FULL, FigurePart, TINY};
 pub(crate) use results::Results;
 use runner::{Runner, chosen};
 use std::path::{Path, PathBuf};
@@ -120,7 +120,7 @@ fn check(directory: &Path, into: &Path) -> Result<()> {
     Ok(())
 }
 
-fn list(runner: &Runner<'_>, due: &[&Part]) -> Result<()> {
+fn list(runner: &Runner<'_>, due: &[&FigurePart]) -> Result<()> {
     let mut sum = 0.0;
     for part in due {
         let minutes = runner.minutes(part)?;
@@ -133,7 +133,11 @@ fn list(runner: &Runner<'_>, due: &[&Part]) -> Result<()> {
 
 /// Measures the parts that fit into the time limit. Returns the names of the failed ones, so that one failure does not
 /// lose the others.
-fn measure<'p>(runner: &Runner<'_>, due: &[&'p Part], within: Option<f64>) -> Result<Vec<&'p str>> {
+fn measure<'p>(
+    runner: &Runner<'_>,
+    due: &[&'p FigurePart],
+    within: Option<f64>,
+) -> Result<Vec<&'p str>> {
     let mut left = within.unwrap_or(f64::INFINITY);
     let mut failed = Vec::new();
     for (index, part) in due.iter().enumerate() {

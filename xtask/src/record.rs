@@ -25,7 +25,7 @@ const CURE: &str = "where two branches meet keep the newer entry of a step; with
 
 /// Last passed run of one step.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Entry {
+struct RecordEntry {
     /// Commit id, 40 hexadecimal digits.
     commit: String,
     /// Date in UTC, as 2026-11-23.
@@ -52,7 +52,7 @@ impl Age {
 /// Entries by step name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Record {
-    steps: BTreeMap<String, Entry>,
+    steps: BTreeMap<String, RecordEntry>,
 }
 
 impl Record {
@@ -87,7 +87,9 @@ impl Record {
     /// Lists the steps with the time that each took last, and the sum.
     pub(crate) fn said(&self, steps: &[&str]) -> String {
         let line = |step: &&str| match self.steps.get(*step) {
-            Some(Entry { date, cost, .. }) => format!("  {step:12}  {}  {date}\n", minutes(*cost)),
+            Some(RecordEntry { date, cost, .. }) => {
+                format!("  {step:12}  {}  {date}\n", minutes(*cost))
+            }
             None => format!("  {step:12}  never recorded\n"),
         };
         let known = || steps.iter().filter_map(|step| self.steps.get(*step));
@@ -104,8 +106,8 @@ impl Record {
     }
 
     fn text(&self) -> String {
-        let entry = |(step, entry): (&String, &Entry)| {
-            let Entry { commit, date, cost: Cost { clock, processors } } = entry;
+        let entry = |(step, entry): (&String, &RecordEntry)| {
+            let RecordEntry { commit, date, cost: Cost { clock, processors } } = entry;
             format!(
                 "\n[{step}]\ncommit = \"{commit}\"\ndate = \"{date}\"\nseconds = {}\n\
                  processor_seconds = {}\n",
@@ -119,15 +121,15 @@ impl Record {
     fn parse(text: &str) -> Result<Record> {
         let table: toml::Table = text.parse()?;
         let entry = |(step, value): (String, toml::Value)| {
-            let entry = Entry::parse(&value).with_context(|| format!("in [{step}]"))?;
+            let entry = RecordEntry::parse(&value).with_context(|| format!("in [{step}]"))?;
             Ok((step, entry))
         };
         Ok(Record { steps: table.into_iter().map(entry).collect::<Result<_>>()? })
     }
 }
 
-impl Entry {
-    fn parse(value: &toml::Value) -> Result<Entry> {
+impl RecordEntry {
+    fn parse(value: &toml::Value) -> Result<RecordEntry> {
         let word = |key: &str| {
             let value = value.get(key).and_then(toml::Value::as_str);
             value.map(str::to_owned).with_context(|| format!("there is no text `{key}`"))
@@ -138,7 +140,7 @@ impl Entry {
             value.map(Duration::from_secs).with_context(|| format!("there is no number `{key}`"))
         };
         let cost = Cost { clock: seconds("seconds")?, processors: seconds("processor_seconds")? };
-        let entry = Entry { commit: word("commit")?, date: word("date")?, cost };
+        let entry = RecordEntry { commit: word("commit")?, date: word("date")?, cost };
         let is_hash = |text: &str| text.len() == 40 && text.bytes().all(|b| b.is_ascii_hexdigit());
         ensure!(is_hash(&entry.commit), "`commit` is no full hash: {}", entry.commit);
         Ok(entry)
@@ -162,12 +164,12 @@ pub(crate) fn but_the_record() -> String {
 /// Records that a commit has passed a step now.
 pub(crate) fn write(host: &Host, step: &str, commit: String, cost: Cost) -> Result<()> {
     let date = host.output(Command::new("date").args(["-u", "+%F"]))?.trim().to_owned();
-    write_at(&host.root.join(FILE), step, Entry { commit, date, cost })
+    write_at(&host.root.join(FILE), step, RecordEntry { commit, date, cost })
 }
 
 /// Writes one entry. Steps of another process may end at the same time, so the file stays locked from reading to
 /// writing.
-fn write_at(path: &Path, step: &str, entry: Entry) -> Result<()> {
+fn write_at(path: &Path, step: &str, entry: RecordEntry) -> Result<()> {
     let open = File::options().read(true).write(true).create(true).truncate(false).open(path);
     let mut file = open.with_context(cannot_read)?;
     file.lock().with_context(cannot_read)?;
@@ -223,12 +225,12 @@ mod tests {
 
     const COMMIT: &str = "0123456789abcdef0123456789abcdef01234567";
 
-    fn entry(seconds: u64) -> Entry {
+    fn entry(seconds: u64) -> RecordEntry {
         let cost = Cost {
             clock: Duration::from_secs(seconds),
             processors: Duration::from_secs(2 * seconds),
         };
-        Entry { commit: COMMIT.to_owned(), date: "2026-11-23".to_owned(), cost }
+        RecordEntry { commit: COMMIT.to_owned(), date: "2026-11-23".to_owned(), cost }
     }
 
     fn record() -> Record {
@@ -305,7 +307,7 @@ mod tests {
         let host = Host::find().unwrap();
         let head = host.git_output(&["rev-parse", "HEAD"]).unwrap().trim().to_owned();
         let mut record = record();
-        record.steps.insert("rdma".to_owned(), Entry { commit: head.clone(), ..entry(1) });
+        record.steps.insert("rdma".to_owned(), RecordEntry { commit: head.clone(), ..entry(1) });
         assert_eq!(record.commit(&host, "rdma"), Some(head.as_str()));
         assert_eq!(record.age(&host, "rdma").unwrap(), Age::Commits(0));
         assert_eq!(record.age(&host, "lab").unwrap(), Age::Unknown);

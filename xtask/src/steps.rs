@@ -25,7 +25,7 @@ pub(crate) struct Cost {
 }
 
 /// Step that has run.
-struct Done {
+struct StepRun {
     name: String,
     cost: Cost,
     outcome: Result<Outcome>,
@@ -34,7 +34,7 @@ struct Done {
 /// Results of the steps so far.
 pub(crate) struct Steps {
     begin: Cost,
-    done: Vec<Done>,
+    done: Vec<StepRun>,
 }
 
 impl Steps {
@@ -57,7 +57,7 @@ impl Steps {
         }
         println!("-- {name}: {} in {}", word(&outcome), seconds(cost.clock));
         let has_passed = matches!(outcome, Ok(Outcome::Passed));
-        self.done.push(Done { name: name.to_owned(), cost, outcome });
+        self.done.push(StepRun { name: name.to_owned(), cost, outcome });
         has_passed.then_some(cost)
     }
 
@@ -81,7 +81,7 @@ impl Steps {
         let width = self.done.iter().map(|done| done.name.len()).max().unwrap_or(0);
         let head = ("summary", "clock", "processors");
         let mut text = format!("{:9} {:>9} {:>11}\n", head.0, head.1, head.2);
-        for Done { name, cost, outcome } in &self.done {
+        for StepRun { name, cost, outcome } in &self.done {
             text.push_str(&format!("  {:7} {}  {name:width$}", word(outcome), times(*cost)));
             match outcome {
                 Ok(Outcome::Passed) => {}

@@ -1,7 +1,7 @@
 //! `scurry backup`: copies a data directory into a new one, also while a server is running on the source.
 
 use crate::size::format_bytes;
-use crate::store::{Copied, DataDirectory, Progress, Target, copy_core, core_name, count_text};
+use crate::store::{CopiedCore, DataDirectory, Progress, Target, copy_core, core_name, count_text};
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 use std::path::PathBuf;
@@ -63,7 +63,7 @@ impl Backup {
 }
 
 /// Prints one line about the copy of a core: its last sequence, its files and its bytes.
-pub(crate) fn tell(name: &str, copied: &Copied) {
+pub(crate) fn tell(name: &str, copied: &CopiedCore) {
     for note in &copied.notes {
         eprintln!("scurry: {note}");
     }

@@ -129,10 +129,10 @@ impl Cli {
     }
 
     /// Runs each line of the input as a command. Returns the worst verdict.
-    fn lines(&self, server: &mut Dialogue) -> Result<Verdict> {
+    fn lines(&self, server: &mut Dialogue) -> Result<ReplyVerdict> {
         let stdin = io::stdin();
         let is_asking = stdin.is_terminal();
-        let mut verdict = Verdict::Done;
+        let mut verdict = ReplyVerdict::Done;
         let mut transaction = Transaction::default();
         let mut line = Vec::new();
         loop {
@@ -143,7 +143,7 @@ impl Cli {
             line.clear();
             if stdin.lock().read_until(b'\n', &mut line).context("reading a command")? == 0 {
                 // At a terminal the user has already seen each error, so the exit code is success.
-                return Ok(if is_asking { Verdict::Done } else { verdict });
+                return Ok(if is_asking { ReplyVerdict::Done } else { verdict });
             }
             match split(&line) {
                 Ok(words) if words.is_empty() => {}
@@ -166,7 +166,7 @@ impl Cli {
         server: &mut Dialogue,
         transaction: &mut Transaction,
         words: &[&[u8]],
-    ) -> Result<Verdict> {
+    ) -> Result<ReplyVerdict> {
         let reply = self.ask(server, words)?;
         let shape = transaction.shape(words, &reply);
         let is_for_people = io::stdout().is_terminal();
@@ -181,7 +181,7 @@ impl Cli {
         if begins_to_watch(words, &reply) {
             watch(server, || false)?;
         }
-        Ok(Verdict::of(&reply, &shape))
+        Ok(ReplyVerdict::of(&reply, &shape))
     }
 
     /// Sends a command that must succeed before the user's commands.
@@ -223,30 +223,30 @@ impl Cli {
 
 /// Verdict on the reply to a command. Of several the greatest counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Verdict {
+enum ReplyVerdict {
     Done,
     Denied,
     Failed,
 }
 
-impl Verdict {
-    fn of(reply: &Value, shape: &Shape) -> Verdict {
+impl ReplyVerdict {
+    fn of(reply: &Value, shape: &Shape) -> ReplyVerdict {
         if has_error(reply) {
-            Verdict::Failed
+            ReplyVerdict::Failed
         } else if shape.is_denied(reply) {
-            Verdict::Denied
+            ReplyVerdict::Denied
         } else {
-            Verdict::Done
+            ReplyVerdict::Done
         }
     }
 }
 
-impl From<Verdict> for ExitCode {
-    fn from(verdict: Verdict) -> ExitCode {
+impl From<ReplyVerdict> for ExitCode {
+    fn from(verdict: ReplyVerdict) -> ExitCode {
         match verdict {
-            Verdict::Done => ExitCode::SUCCESS,
-            Verdict::Denied => ExitCode::from(DENIED),
-            Verdict::Failed => ExitCode::FAILURE,
+            ReplyVerdict::Done => ExitCode::SUCCESS,
+            ReplyVerdict::Denied => ExitCode::from(DENIED),
+            ReplyVerdict::Failed => ExitCode::FAILURE,
         }
     }
 }

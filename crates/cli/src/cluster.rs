@@ -32,7 +32,7 @@ pub(crate) struct Cluster {
 #[derive(Debug, Subcommand)]
 enum Action {
     /// Start the nodes, join them, and wait until all of them serve. They go on when this ends.
-    Up(Up),
+    Up(UpArgs),
     /// Stop the nodes that were started from a directory. Their data stays there.
     Down(Directory),
     /// Show each node: role, slots, link to its primary, memory, accounts, keys.
@@ -40,7 +40,7 @@ enum Action {
 }
 
 #[derive(Args, Debug)]
-struct Up {
+struct UpArgs {
     #[command(flatten)]
     place: Directory,
 

@@ -4,11 +4,13 @@ mod node;
 mod records;
 mod report;
 
-use crate::store::{CoreSurvey, DataDirectory, PathKind, Pinned, Progress, survey_files, surveyed};
+use crate::store::{
+    CoreFiles, CoreSurvey, DataDirectory, PathKind, Progress, survey_files, surveyed,
+};
 use anyhow::{Result, bail};
 use clap::Args;
-use node::Node;
-use records::{Wanted, print_entries, print_records};
+use node::NodeReport;
+use records::{RecordFilter, print_entries, print_records};
 use scurry_engine::{RequiredExtent, segment_name, segment_of, snapshot_name};
 use serde_json::json;
 use std::io::{self, BufWriter, ErrorKind, Write};
@@ -44,7 +46,7 @@ pub(crate) struct Inspect {
 }
 
 /// A core or some of its files, with their name in the report.
-struct Part {
+struct ReportPart {
     name: String,
     survey: CoreSurvey,
 }
@@ -75,20 +77,22 @@ impl Inspect {
         let parts = match kind {
             PathKind::Data(directory) => parts(directory, &mut bar)?,
             PathKind::Core(path) => {
-                vec![Part {
+                vec![ReportPart {
                     name: core_of(path),
                     survey: surveyed(path, RequiredExtent::default(), &mut bar, "reading")?.1,
                 }]
             }
             PathKind::Segment(path, first) => vec![segment(path, *first, &mut bar)?],
             PathKind::Snapshot(path, begun) => {
-                let mut pinned = Pinned::open_file(path, snapshot_name(*begun))?;
+                let mut pinned = CoreFiles::open_file(path, snapshot_name(*begun))?;
                 let survey = survey_files(&mut pinned, &mut bar);
-                vec![Part { name: path.display().to_string(), survey }]
+                vec![ReportPart { name: path.display().to_string(), survey }]
             }
         };
         let (manifest, node) = match kind {
-            PathKind::Data(directory) => (Some(directory.manifest), Some(Node::of(directory))),
+            PathKind::Data(directory) => {
+                (Some(directory.manifest), Some(NodeReport::of(directory)))
+            }
             _ => (None, None),
         };
         if self.json {
@@ -96,7 +100,7 @@ impl Inspect {
                 parts.iter().map(|part| report::json(&part.name, &part.survey)).collect();
             let manifest = manifest.flatten().map(|manifest| report::manifest_json(&manifest));
             let path = self.path.display().to_string();
-            let node = node.as_ref().map(Node::json);
+            let node = node.as_ref().map(NodeReport::json);
             let object = json!({"path": path, "manifest": manifest, "node": node, "cores": cores});
             writeln!(out, "{object:#}")?;
         } else {
@@ -110,14 +114,15 @@ impl Inspect {
                 report::print(&part.name, &part.survey, out)?;
             }
         }
-        let wrong = |part: &Part| part.survey.problems.len() + part.survey.bad_snapshots.len();
+        let wrong =
+            |part: &ReportPart| part.survey.problems.len() + part.survey.bad_snapshots.len();
         let wrong_with_node = node.map_or(0, |node| node.problems.len());
         Ok(wrong_with_node + parts.iter().map(wrong).sum::<usize>())
     }
 
     /// Prints records of a log or entries of a snapshot.
     fn print(&self, kind: &PathKind, out: &mut impl Write) -> Result<usize> {
-        let mut wanted = Wanted {
+        let mut wanted = RecordFilter {
             from: self.from,
             count: self.count.unwrap_or(u64::MAX),
             is_json: self.json,
@@ -128,15 +133,15 @@ impl Inspect {
                 let cores = directory.cores();
                 for (core, (_, path)) in (0..).zip(&cores) {
                     wanted.core = (cores.len() > 1).then_some(core);
-                    print_records(|| Pinned::open(path), &wanted, out)?;
+                    print_records(|| CoreFiles::open(path), &wanted, out)?;
                 }
             }
-            PathKind::Core(path) => print_records(|| Pinned::open(path), &wanted, out)?,
+            PathKind::Core(path) => print_records(|| CoreFiles::open(path), &wanted, out)?,
             PathKind::Segment(path, first) => {
-                print_records(|| Pinned::open_file(path, segment_name(*first)), &wanted, out)?;
+                print_records(|| CoreFiles::open_file(path, segment_name(*first)), &wanted, out)?;
             }
             PathKind::Snapshot(path, begun) => {
-                let mut pinned = Pinned::open_file(path, snapshot_name(*begun))?;
+                let mut pinned = CoreFiles::open_file(path, snapshot_name(*begun))?;
                 print_entries(&mut pinned, *begun, &wanted, out)?;
             }
         }
@@ -145,7 +150,7 @@ impl Inspect {
 }
 
 /// Surveys the cores of a data directory.
-fn parts(directory: &DataDirectory, bar: &mut Progress) -> Result<Vec<Part>> {
+fn parts(directory: &DataDirectory, bar: &mut Progress) -> Result<Vec<ReportPart>> {
     let mut parts = Vec::new();
     for (core, (name, path)) in (0..).zip(directory.cores()) {
         let (least, problem) = match directory.least(core) {
@@ -158,14 +163,14 @@ fn parts(directory: &DataDirectory, bar: &mut Progress) -> Result<Vec<Part>> {
             false => CoreSurvey::default(),
         };
         survey.problems.extend(problem);
-        parts.push(Part { name, survey });
+        parts.push(ReportPart { name, survey });
     }
     Ok(parts)
 }
 
 /// Surveys one segment. If the next segment lies beside it, this one must reach up to it.
-fn segment(path: &Path, first: u64, bar: &mut Progress) -> Result<Part> {
-    let mut pinned = Pinned::open_file(path, segment_name(first))?;
+fn segment(path: &Path, first: u64, bar: &mut Progress) -> Result<ReportPart> {
+    let mut pinned = CoreFiles::open_file(path, segment_name(first))?;
     let mut survey = survey_files(&mut pinned, bar);
     let beside = path.parent().filter(|_| path.ends_with(segment_name(first)));
     let beside =
@@ -185,7 +190,7 @@ fn segment(path: &Path, first: u64, bar: &mut Progress) -> Result<Part> {
             segment_name(next),
         ));
     }
-    Ok(Part { name: path.display().to_string(), survey })
+    Ok(ReportPart { name: path.display().to_string(), survey })
 }
 
 fn core_of(path: &Path) -> String {

@@ -157,7 +157,7 @@ enum Command {
 
     /// Write the manual pages of this program, as packages carry them.
     #[command(hide = true)]
-    Man(shell::Man),
+    Man(shell::ManArgs),
 }
 
 fn main() -> ExitCode {

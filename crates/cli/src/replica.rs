@@ -44,7 +44,7 @@ enum Action {
     ///
     /// One machine that fails takes all of them with it: a group that is to survive has each node on a
     /// machine of its own.
-    Up(Up),
+    Up(UpArgs),
     /// Stop the nodes that were started from a directory. Their data stays there.
     Down(Directory),
     /// Show each node: role, id, term, how far its log is, and whether one may be lost.
@@ -64,7 +64,7 @@ struct Init {
 }
 
 #[derive(Args, Debug)]
-struct Up {
+struct UpArgs {
     #[command(flatten)]
     place: Directory,
 

@@ -2,7 +2,8 @@
 
 use crate::backup::tell;
 use crate::store::{
-    DataDirectory, Point, Progress, Rebuilt, Target, copy_core, core_name, count_text, rebuild_core,
+    DataDirectory, Progress, Rebuilt, RestorePoint, Target, copy_core, core_name, count_text,
+    rebuild_core,
 };
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
@@ -97,9 +98,9 @@ impl Restore {
             let source = (&*path, source.least(core).with_context(unfinished)?);
             let name = core_name(manifest.generation, core);
             let point = match points.get(&core) {
-                Some(&sequence) => Point::Sequence(sequence),
-                None if is_grouped && self.uncommitted => Point::End,
-                None if is_grouped => Point::Committed,
+                Some(&sequence) => RestorePoint::Sequence(sequence),
+                None if is_grouped && self.uncommitted => RestorePoint::End,
+                None if is_grouped => RestorePoint::Committed,
                 None => {
                     // The whole core is restored, so its files are copied instead of rebuilt.
                     let place = (manifest.generation, core);
@@ -116,7 +117,7 @@ impl Restore {
             let Rebuilt { keys, point: at, committed, last } = rebuilt;
             sequences.push(at);
             println!("{name}: back at sequence {at} of {last}, {}", count_text(keys, "key"));
-            if point == Point::Committed && committed < last {
+            if point == RestorePoint::Committed && committed < last {
                 println!(
                     "{name}: it is not known of what is behind {committed} that it is committed: left out, unless \
                      you say --uncommitted"

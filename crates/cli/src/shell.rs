@@ -24,13 +24,13 @@ impl Completions {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Man {
+pub(crate) struct ManArgs {
     /// Directory that the pages are written to; it is made if it is not there
     #[arg(long, value_name = "DIR")]
     dir: PathBuf,
 }
 
-impl Man {
+impl ManArgs {
     /// Writes a page for the program and one for each command.
     pub(crate) fn run(self, command: clap::Command) -> Result<()> {
         let cannot = || format!("cannot write pages to {}", self.dir.display());
@@ -68,7 +68,7 @@ mod tests {
     fn each_command_has_a_page_and_what_is_hidden_has_none() {
         let home = tempfile::tempdir().expect("a directory");
         let dir = home.path().join("man1");
-        Man { dir: dir.clone() }.run(CommandLine::command()).expect("they are written");
+        ManArgs { dir: dir.clone() }.run(CommandLine::command()).expect("they are written");
         for name in names() {
             let page = std::fs::read_to_string(dir.join(format!("scurry-{name}.1"))).expect(&name);
             assert!(page.contains(&format!("scurry\\-{}", name.replace('-', "\\-"))), "{page}");

@@ -13,12 +13,12 @@ mod tally;
 mod target;
 mod text;
 
-pub(crate) use copy::{Copied, copy_core};
+pub(crate) use copy::{CopiedCore, copy_core};
 pub(crate) use directory::{DataDirectory, PathKind, core_name};
 pub(crate) use line::{entry_line, record_line};
-pub(crate) use pinned::Pinned;
+pub(crate) use pinned::CoreFiles;
 pub(crate) use progress::Progress;
-pub(crate) use rebuild::{Contents, Point, Rebuilt, contents, rebuild_core, sound_core};
+pub(crate) use rebuild::{Contents, Rebuilt, RestorePoint, contents, rebuild_core, sound_core};
 pub(crate) use survey::{
     CoreSurvey, GroupSurvey, SegmentSurvey, SnapshotSurvey, log_of, survey_files, surveyed,
 };

@@ -8,7 +8,7 @@ use crate::server_address::{ServerAddress, Stream, ask, error_text, refused_pass
 use anyhow::{Result, bail, ensure};
 use clap::Args;
 use figures::Figures;
-use picture::Picture;
+use picture::Page;
 use screen::{Key, Screen};
 use scurry_cluster_client::redis::Value;
 use std::io::IsTerminal;
@@ -75,7 +75,7 @@ impl Top {
         let address = self.server.address();
         let looks = self.look_each_second();
         let mut screen = Screen::open()?;
-        let mut shown = Picture::waiting(&address);
+        let mut shown = Page::waiting(&address);
         let mut before = None;
         let mut last = moment();
         loop {
@@ -93,7 +93,7 @@ impl Top {
                 last = moment();
                 shown = match look {
                     Ok(now) => {
-                        let picture = Picture::of(&address, before.as_ref(), &now);
+                        let picture = Page::of(&address, before.as_ref(), &now);
                         before = Some(now);
                         picture
                     }
@@ -101,7 +101,7 @@ impl Top {
                     Err(NoFigures::Unreachable(why)) => {
                         // A restarted server begins its counts at 0, so rates need a new first value.
                         before = None;
-                        Picture::away(&address, &why)
+                        Page::away(&address, &why)
                     }
                 };
             }
@@ -113,7 +113,7 @@ impl Top {
         let before = look(&mut *server)?;
         thread::sleep(EVERY); // tidy: allow (a rate is of some time)
         let now = look(&mut *server)?;
-        let picture = Picture::of(&self.server.address(), Some(&before), &now);
+        let picture = Page::of(&self.server.address(), Some(&before), &now);
         print!("{}", picture.text(WIDTH_WITHOUT_TERMINAL));
         Ok(())
     }

@@ -10,7 +10,7 @@ mod store_target;
 use anyhow::{Context, Result};
 use clap::Args;
 use copy::{Moved, copy};
-use export_file::Reader;
+use export_file::ExportReader;
 use file_target::FileTarget;
 use scurry_cluster_client::Address;
 use std::path::PathBuf;
@@ -31,7 +31,7 @@ const IMPORT_EXAMPLES: &str = "Examples:
 #[command(after_help = EXPORT_EXAMPLES)]
 pub(crate) struct Export {
     #[command(flatten)]
-    from: From,
+    from: SourceArgs,
     #[command(flatten)]
     place: ExportPlace,
     #[command(flatten)]
@@ -77,7 +77,7 @@ struct ImportPlace {
 }
 
 #[derive(Args, Debug)]
-struct From {
+struct SourceArgs {
     /// The store: a server's main port, or any node of a cluster
     #[arg(long, value_name = "HOST:PORT")]
     from: String,
@@ -150,7 +150,7 @@ impl Import {
     pub(crate) fn run(self) -> Result<()> {
         match (self.place.file, self.place.from) {
             (Some(path), _) => {
-                let moved = copy(Reader::open(&path)?, self.user.target(&self.to)?)?;
+                let moved = copy(ExportReader::open(&path)?, self.user.target(&self.to)?)?;
                 print_switch(&moved, &path.display().to_string(), &self.to);
                 Ok(())
             }

@@ -3,8 +3,8 @@
 
 use redis::{ServerError, Value};
 use scurry_ledger::{
-    Answer, Cause, Checked, Code, Command, Counted, Cycle, Id, ItemAnswer, ItemKey, Name, Overrun,
-    Period, Status, Time, UnitAmount,
+    Answer, Cause, Checked, Code, Command, Cycle, Id, ItemAnswer, ItemKey, LimitSubject, Name,
+    Overrun, Period, Status, Time, UnitAmount,
 };
 use scurry_service::{
     AccountView, AllowanceView, Answered, AuditView, BucketTotals, BucketView, CallError,
@@ -164,9 +164,11 @@ fn limit(row: &mut Reader<'_>) -> Option<LimitView> {
     let unit = row.value()?;
     let item = row.value()?;
     let counted = match (unit, item) {
-        (Value::Nil, _) => Counted::Sessions,
-        (unit, Value::Nil) => Counted::Units { unit: Name::new(bytes(unit)?)?, item: None },
-        (unit, item) => Counted::Units { unit: Name::new(bytes(unit)?)?, item: Some(key(item)?) },
+        (Value::Nil, _) => LimitSubject::Sessions,
+        (unit, Value::Nil) => LimitSubject::Units { unit: Name::new(bytes(unit)?)?, item: None },
+        (unit, item) => {
+            LimitSubject::Units { unit: Name::new(bytes(unit)?)?, item: Some(key(item)?) }
+        }
     };
     Some(LimitView {
         id,

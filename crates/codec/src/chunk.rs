@@ -3,7 +3,7 @@
 
 use crate::cursor::Cursor;
 use crate::entry::{SnapshotEntry, take_entry};
-use crate::framing::{self, Framing, HEADER_LEN, Start};
+use crate::framing::{self, FrameStart, Framing, HEADER_LEN};
 use crate::{FrameError, RecordError, Seal};
 
 /// Result of reading a chunk at the start of some bytes of a snapshot, after its header.
@@ -33,9 +33,9 @@ pub struct Chunk<'a>(Framing<'a>);
 /// Reads a chunk at the start of `bytes`.
 pub fn read_chunk(seal: Seal, bytes: &[u8]) -> Chunked<'_> {
     match framing::open(seal, bytes) {
-        Start::Whole(framing) => Chunked::Chunk(Chunk(framing)),
-        Start::Torn => Chunked::Torn,
-        Start::Damaged(error) => Chunked::Damaged(error),
+        FrameStart::Whole(framing) => Chunked::Chunk(Chunk(framing)),
+        FrameStart::Torn => Chunked::Torn,
+        FrameStart::Damaged(error) => Chunked::Damaged(error),
     }
 }
 

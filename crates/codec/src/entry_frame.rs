@@ -20,7 +20,7 @@
 //! values there without reading the body.
 
 use crate::framing::{
-    ENTRY_HEADER_LEN, FRAME_LEN_MAX, FrameError, Framing, Seal, Start, number, word,
+    ENTRY_HEADER_LEN, FRAME_LEN_MAX, FrameError, FrameStart, Framing, Seal, number, word,
 };
 
 /// Offset of the first byte that the checksum covers.
@@ -91,17 +91,17 @@ pub fn put_entry(seal: Seal, bytes: &mut [u8], entry: &LogEntry, synced: u64) ->
 }
 
 /// Reads a frame at the start of `bytes`.
-pub(crate) fn open(seal: Seal, bytes: &[u8]) -> (Start<'_>, Option<LogEntry>) {
-    let Some(len) = word(bytes, 0) else { return (Start::Torn, None) };
+pub(crate) fn open(seal: Seal, bytes: &[u8]) -> (FrameStart<'_>, Option<LogEntry>) {
+    let Some(len) = word(bytes, 0) else { return (FrameStart::Torn, None) };
     // A header of zeros is space that was never written, not damage.
     if len == 0 && bytes.iter().take(ENTRY_HEADER_LEN).all(|&byte| byte == 0) {
-        return (Start::Torn, None);
+        return (FrameStart::Torn, None);
     }
     let whole = match usize::try_from(len) {
         Ok(len @ ENTRY_HEADER_LEN..=FRAME_LEN_MAX) => bytes.get(..len),
-        _ => return (Start::Damaged(FrameError::Length(len)), None),
+        _ => return (FrameStart::Damaged(FrameError::Length(len)), None),
     };
-    let Some(whole) = whole else { return (Start::Torn, None) };
+    let Some(whole) = whole else { return (FrameStart::Torn, None) };
     // The checksum of the header, then that of the content that all nodes share.
     let sums = [
         (word(whole, 4), seal.of(&whole[CHECKED_FROM..ENTRY_HEADER_LEN])),
@@ -110,12 +110,12 @@ pub(crate) fn open(seal: Seal, bytes: &[u8]) -> (Start<'_>, Option<LogEntry>) {
     for (stored, computed) in sums {
         let stored = stored.unwrap_or_default();
         if stored != computed {
-            return (Start::Damaged(FrameError::Checksum { stored, computed }), None);
+            return (FrameStart::Damaged(FrameError::Checksum { stored, computed }), None);
         }
     }
     match reopen(whole) {
-        Some((framing, entry)) => (Start::Whole(framing), Some(entry)),
-        None => (Start::Torn, None),
+        Some((framing, entry)) => (FrameStart::Whole(framing), Some(entry)),
+        None => (FrameStart::Torn, None),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Frames of the log: each is the bytes of one group commit. docs/formats/log.md has the bytes.
 
 use crate::entry_frame::{self, LogEntry};
-use crate::framing::{self, Framing, Start};
+use crate::framing::{self, FrameStart, Framing};
 use crate::{FrameError, LogFormat, Records, Seal};
 use scurry_ledger::Time;
 
@@ -31,11 +31,11 @@ pub fn read_frame(seal: Seal, bytes: &[u8]) -> Framed<'_> {
         LogFormat::Replicated => entry_frame::open(seal, bytes),
     };
     match start {
-        Start::Whole(framing) => {
+        FrameStart::Whole(framing) => {
             Framed::Frame(Frame { framing, header_len: seal.header_len(), entry })
         }
-        Start::Torn => Framed::Torn,
-        Start::Damaged(error) => Framed::Damaged(error),
+        FrameStart::Torn => Framed::Torn,
+        FrameStart::Damaged(error) => Framed::Damaged(error),
     }
 }
 

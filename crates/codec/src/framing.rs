@@ -129,7 +129,7 @@ pub(crate) struct Framing<'a> {
 }
 
 /// Result of reading a frame or a chunk at the start of some bytes.
-pub(crate) enum Start<'a> {
+pub(crate) enum FrameStart<'a> {
     Whole(Framing<'a>),
     Torn,
     Damaged(FrameError),
@@ -153,25 +153,25 @@ pub(crate) fn close(seal: Seal, bytes: &mut [u8], numbers: [u64; 3], count: u32)
     bytes[4..8].copy_from_slice(&checksum.to_le_bytes());
 }
 
-pub(crate) fn open(seal: Seal, bytes: &[u8]) -> Start<'_> {
-    let Some(len) = word(bytes, 0) else { return Start::Torn };
+pub(crate) fn open(seal: Seal, bytes: &[u8]) -> FrameStart<'_> {
+    let Some(len) = word(bytes, 0) else { return FrameStart::Torn };
     // A header of zeros is space that was never written, not damage.
     if len == 0 && bytes.iter().take(HEADER_LEN).all(|&byte| byte == 0) {
-        return Start::Torn;
+        return FrameStart::Torn;
     }
     let whole = match usize::try_from(len) {
         Ok(len @ HEADER_LEN..=FRAME_LEN_MAX) => bytes.get(..len),
-        _ => return Start::Damaged(FrameError::Length(len)),
+        _ => return FrameStart::Damaged(FrameError::Length(len)),
     };
-    let Some(whole) = whole else { return Start::Torn };
+    let Some(whole) = whole else { return FrameStart::Torn };
     let computed = seal.of(&whole[CHECKED_FROM..]);
     match (word(whole, 4), numbers(whole), word(whole, HEADER_LEN - 4)) {
         (Some(stored), Some(numbers), Some(count)) if stored == computed => {
-            Start::Whole(Framing { numbers, count, body: &whole[HEADER_LEN..] })
+            FrameStart::Whole(Framing { numbers, count, body: &whole[HEADER_LEN..] })
         }
         (stored, ..) => {
             let stored = stored.unwrap_or_default();
-            Start::Damaged(FrameError::Checksum { stored, computed })
+            FrameStart::Damaged(FrameError::Checksum { stored, computed })
         }
     }
 }

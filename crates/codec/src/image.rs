@@ -21,7 +21,7 @@ mod item;
 mod limit;
 mod session;
 
-use crate::reader::{Reader, Tail};
+use crate::reader::{ImageReader, Tail};
 use crate::writer::{FIXED_LEN_MAX, GROUP_LEN_MAX, NAME_ROOM, Writer};
 use alloc::vec::Vec;
 use core::fmt;
@@ -103,7 +103,7 @@ pub fn encode_session(session: &Session, out: &mut Vec<u8>) {
 /// Reads an open session from the bytes of [`encode_session`], in place.
 pub fn decode_session(bytes: &[u8], session: &mut Session) -> Result<(), ImageError> {
     let mut tail: Tail = [0; 2 * FIXED_LEN_MAX];
-    let mut r = Reader::new(bytes, &mut tail);
+    let mut r = ImageReader::new(bytes, &mut tail);
     session::take(&mut r, session);
     if r.is_done() { Ok(()) } else { Err(ImageError::Damaged) }
 }
@@ -247,12 +247,12 @@ struct Counts {
     tombstones: usize,
     /// Length in bytes.
     transactions: usize,
-    rarer: Rarer,
+    rarer: RareCounts,
 }
 
 /// Counts of the rare parts, not checked yet.
 #[derive(Default)]
-struct Rarer {
+struct RareCounts {
     identities: i64,
     counters: i64,
     uncollected: i64,
@@ -278,7 +278,7 @@ pub fn decode_state(bytes: &[u8]) -> Result<(Status, u64), ImageError> {
         version => return Err(ImageError::Version(version.copied().unwrap_or(0))),
     }
     let mut tail: Tail = [0; 2 * FIXED_LEN_MAX];
-    let mut r = Reader::new(bytes, &mut tail);
+    let mut r = ImageReader::new(bytes, &mut tail);
     let mut account = Account::empty(Status::Active);
     take_head(&mut r, &mut account);
     if r.is_broken() { Err(ImageError::Damaged) } else { Ok((account.status, account.version)) }
@@ -294,7 +294,7 @@ pub fn decode_part(bytes: &[u8], account: &mut Account) -> Result<(), ImageError
         version => return Err(ImageError::Version(version.copied().unwrap_or(0))),
     }
     let mut tail: Tail = [0; 2 * FIXED_LEN_MAX];
-    let mut r = Reader::new(bytes, &mut tail);
+    let mut r = ImageReader::new(bytes, &mut tail);
     let counts = take_head(&mut r, account);
     let base = account.changed_at.0;
     account.buckets.truncate(counts.buckets);
@@ -325,7 +325,7 @@ pub fn decode_part(bytes: &[u8], account: &mut Account) -> Result<(), ImageError
     account.uncollected.clear();
     account.allowances.clear();
     account.limits.clear();
-    let Rarer { identities, counters, uncollected, allowances, limits } = counts.rarer;
+    let RareCounts { identities, counters, uncollected, allowances, limits } = counts.rarer;
     if identities | counters | uncollected | allowances | limits != 0 {
         take_rarer(&mut r, account, counts.rarer);
     }
@@ -334,7 +334,7 @@ pub fn decode_part(bytes: &[u8], account: &mut Account) -> Result<(), ImageError
 
 /// Reads the rare parts after the sessions.
 #[inline(never)]
-fn take_rarer(r: &mut Reader<'_>, account: &mut Account, rarer: Rarer) {
+fn take_rarer(r: &mut ImageReader<'_>, account: &mut Account, rarer: RareCounts) {
     let base = account.changed_at.0;
     let identities = count(r, rarer.identities);
     while account.identities.len() < identities && !r.is_broken() {
@@ -366,7 +366,7 @@ fn take_rarer(r: &mut Reader<'_>, account: &mut Account, rarer: Rarer) {
 }
 
 #[inline(always)]
-fn take_head(r: &mut Reader<'_>, account: &mut Account) -> Counts {
+fn take_head(r: &mut ImageReader<'_>, account: &mut Account) -> Counts {
     let mut counts = Counts::default();
     let fields = r.fixed::<{ HEAD_LEN + 2 }>();
     let flags = fields[1];
@@ -396,12 +396,12 @@ fn take_head(r: &mut Reader<'_>, account: &mut Account) -> Counts {
         let [uncollected, limits, allowances, _] = r.group();
         counts.tombstones = count(r, tombstones);
         counts.transactions = count(r, transactions);
-        counts.rarer = Rarer { identities, counters, uncollected, allowances, limits };
+        counts.rarer = RareCounts { identities, counters, uncollected, allowances, limits };
     }
     counts
 }
 
-fn take_identity(r: &mut Reader<'_>) -> Option<Identity> {
+fn take_identity(r: &mut ImageReader<'_>) -> Option<Identity> {
     let mut kind = Name::EMPTY;
     r.name(&mut kind);
     let value = Id::new(r.short());
@@ -411,7 +411,7 @@ fn take_identity(r: &mut Reader<'_>) -> Option<Identity> {
     Some(Identity { kind, value: value? })
 }
 
-fn take_counter(r: &mut Reader<'_>) -> Option<Counter> {
+fn take_counter(r: &mut ImageReader<'_>) -> Option<Counter> {
     let (mut id, mut unit) = (Name::EMPTY, Name::EMPTY);
     r.name(&mut id);
     r.name(&mut unit);
@@ -423,7 +423,7 @@ fn take_counter(r: &mut Reader<'_>) -> Option<Counter> {
 /// Bits of the period in the number that holds the offset above it.
 const PERIOD_BITS: u32 = 3;
 
-fn take_allowance(r: &mut Reader<'_>) -> Option<Allowance> {
+fn take_allowance(r: &mut ImageReader<'_>) -> Option<Allowance> {
     let [bucket, cycle, amount, period_start] = r.group();
     let bucket = BucketNo(narrow(r, bucket));
     let offset_minutes = narrow(r, cycle >> PERIOD_BITS);
@@ -432,7 +432,7 @@ fn take_allowance(r: &mut Reader<'_>) -> Option<Allowance> {
     Some(Allowance { bucket, cycle, amount, period_start: Time(period_start) })
 }
 
-fn take_period(r: &mut Reader<'_>, number: i64) -> Option<Period> {
+fn take_period(r: &mut ImageReader<'_>, number: i64) -> Option<Period> {
     match number {
         0 => Some(Period::None),
         1 => Some(Period::Hour),
@@ -447,7 +447,7 @@ fn take_period(r: &mut Reader<'_>, number: i64) -> Option<Period> {
 }
 
 #[inline]
-fn take_status(r: &mut Reader<'_>, status: u8) -> Status {
+fn take_status(r: &mut ImageReader<'_>, status: u8) -> Status {
     match status {
         0 => Status::Active,
         1 => Status::Suspended,
@@ -463,7 +463,7 @@ fn take_status(r: &mut Reader<'_>, status: u8) -> Status {
 /// No memory is reserved for the count: in memory each part is hundreds of bytes, so each gets its room when it is
 /// read, and none after damage.
 #[inline]
-fn count(r: &mut Reader<'_>, number: i64) -> usize {
+fn count(r: &mut ImageReader<'_>, number: i64) -> usize {
     match usize::try_from(number) {
         Ok(count) if count <= r.remaining() => count,
         _ => {
@@ -473,7 +473,7 @@ fn count(r: &mut Reader<'_>, number: i64) -> usize {
     }
 }
 
-fn narrow<N: TryFrom<i64> + Default>(r: &mut Reader<'_>, number: i64) -> N {
+fn narrow<N: TryFrom<i64> + Default>(r: &mut ImageReader<'_>, number: i64) -> N {
     N::try_from(number).unwrap_or_else(|_| {
         r.fail();
         N::default()

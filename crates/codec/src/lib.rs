@@ -49,8 +49,10 @@ pub use image::{
     encode_account_over, encode_session, is_in_parts, mark_in_parts,
 };
 pub use log_base::LogBase;
-pub use log_header::{Ballot, Reach, SegmentHeader};
-pub use passed::{BucketAmounts, BucketAmountsIter, Late, Passed, RecordSubject, read_raw_record};
+pub use log_header::{Ballot, SegmentHeader, SyncedPart};
+pub use passed::{
+    BucketAmounts, BucketAmountsIter, DeferredRecord, Passed, RecordSubject, read_raw_record,
+};
 pub use record::{Balance, Record, RecordError};
 pub use records::Records;
 pub use snapshot::{SnapshotFooter, SnapshotHeader};

@@ -38,7 +38,7 @@ pub struct SegmentHeader {
 
 /// The part of a log that was on the device at least.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Reach {
+pub struct SyncedPart {
     /// Id of the log, which was chosen at random when the log began.
     pub log_id: u64,
     /// Core that the log belongs to.
@@ -86,7 +86,7 @@ impl SegmentHeader {
     }
 }
 
-impl Reach {
+impl SyncedPart {
     /// Length of the note, bytes.
     pub const LEN: usize = LEN;
 
@@ -96,9 +96,9 @@ impl Reach {
     }
 
     /// Reads the note at the start of `bytes`.
-    pub fn decode(checksum: Checksum, bytes: &[u8]) -> Result<Reach, HeaderError> {
+    pub fn decode(checksum: Checksum, bytes: &[u8]) -> Result<SyncedPart, HeaderError> {
         let (log_id, core, sequence) = decode(REACH, checksum, bytes)?;
-        Ok(Reach { log_id, core, sequence })
+        Ok(SyncedPart { log_id, core, sequence })
     }
 }
 
@@ -130,14 +130,19 @@ impl Ballot {
 }
 
 /// Log id, core and sequence.
-type Named = (u64, u32, u64);
+type LogPoint = (u64, u32, u64);
 
-fn encode(format: Format, (log_id, core, sequence): Named, checksum: Checksum, out: &mut Vec<u8>) {
+fn encode(
+    format: Format,
+    (log_id, core, sequence): LogPoint,
+    checksum: Checksum,
+    out: &mut Vec<u8>,
+) {
     let fields = [&log_id.to_le_bytes()[..], &core.to_le_bytes(), &sequence.to_le_bytes()];
     header::encode(format, &fields, checksum, out);
 }
 
-fn decode(format: Format, checksum: Checksum, bytes: &[u8]) -> Result<Named, HeaderError> {
+fn decode(format: Format, checksum: Checksum, bytes: &[u8]) -> Result<LogPoint, HeaderError> {
     let mut fields = header::decode(format, LEN, checksum, bytes)?;
     Ok((fields.u64()?, fields.u32()?, fields.u64()?))
 }

@@ -29,7 +29,7 @@ pub enum RecordSubject<'a> {
 
 /// A record that was passed on and is now read.
 #[derive(Clone, Debug)]
-pub enum Late<'a> {
+pub enum DeferredRecord<'a> {
     /// A Change of an account.
     Account {
         /// Id of the account.
@@ -92,15 +92,15 @@ pub(crate) fn pass<'a>(
 
 /// Reads a record that was passed on, from all of the bytes.
 #[inline]
-pub fn read_raw_record(bytes: &[u8]) -> Result<Late<'_>, RecordError> {
+pub fn read_raw_record(bytes: &[u8]) -> Result<DeferredRecord<'_>, RecordError> {
     let mut from = Cursor::new(bytes);
     let byte = from.byte()?;
     if byte != kind::ACCOUNT {
-        return take_other(&mut from, byte).map(Late::Other);
+        return take_other(&mut from, byte).map(DeferredRecord::Other);
     }
     let (id, change) = (from.string()?, from.string()?);
     let count = from.varint()?;
-    Ok(Late::Account { id, change, left: BucketAmountsIter { cursor: from, count } })
+    Ok(DeferredRecord::Account { id, change, left: BucketAmountsIter { cursor: from, count } })
 }
 
 impl Iterator for BucketAmountsIter<'_> {

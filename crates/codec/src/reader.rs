@@ -5,7 +5,7 @@ use crate::writer::{FIXED_LEN_MAX, GROUP_LEN_MAX, GROUP_ROOM, NAME_ROOM, OFFSETS
 use scurry_ledger::Name;
 
 /// A cursor over an image.
-pub(crate) struct Reader<'a> {
+pub(crate) struct ImageReader<'a> {
     rest: &'a [u8],
     /// Number of zeros that follow the input in `rest`.
     padding: usize,
@@ -20,9 +20,9 @@ pub(crate) type Tail = [u8; 2 * FIXED_LEN_MAX];
 const MASKS: [u64; 4] = [0, 0xffff, 0xffff_ffff, u64::MAX];
 const SIGNS: [u64; 4] = [0, 1 << 15, 1 << 31, 1 << 63];
 
-impl<'a> Reader<'a> {
-    pub(crate) fn new(bytes: &'a [u8], tail: &'a mut Tail) -> Reader<'a> {
-        Reader { rest: bytes, padding: 0, tail: Some(tail), broken: false }
+impl<'a> ImageReader<'a> {
+    pub(crate) fn new(bytes: &'a [u8], tail: &'a mut Tail) -> ImageReader<'a> {
+        ImageReader { rest: bytes, padding: 0, tail: Some(tail), broken: false }
     }
 
     /// Skips this many bytes, which the caller has read.
@@ -107,7 +107,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Returns the next `N` bytes without advancing. Bytes after the end of the input are zeros; reading past the end
-    /// makes [`Reader::is_done`] false.
+    /// makes [`ImageReader::is_done`] false.
     #[inline]
     pub(crate) fn fixed<const N: usize>(&mut self) -> &'a [u8; N] {
         const { assert!(N <= FIXED_LEN_MAX) }

@@ -21,15 +21,15 @@ mod settings;
 mod stores;
 mod wire;
 
-pub use effects::{Effects, Role, Standing, Store, Vote};
-pub use entry::{Descriptor, Entry, Kind, Members, MembersError, Membership};
+pub use effects::{Effects, Role, RoleAndTerm, Store, Vote};
+pub use entry::{Descriptor, Entry, EntryKind, Members, MembersError, Membership};
 pub use ids::{Index, NodeId, ReadTicket, Sequence, Term, Ticket};
 pub use log::{Base, Recovered, RecoveredError};
 pub use message::{DecodeError, Message};
 pub use settings::{Settings, SettingsError};
 
 use log::Log;
-use message::Body;
+use message::MessageBody;
 use raft::eraftpb::{ConfChangeV2, Entry as RaftEntry, MessageType};
 use raft::{Config, ProgressState, RawNode, ReadOnlyOption, SnapshotStatus, StateRole};
 use reads::Reads;
@@ -136,7 +136,7 @@ pub struct Replica {
     incoming: Vec<Entry>,
     stores: Stores,
     reads: Reads,
-    shown: Option<Standing>,
+    shown: Option<RoleAndTerm>,
     /// Term and engine state after the last input.
     seen: (Term, StateRole),
     begins: Option<Index>,
@@ -174,7 +174,7 @@ impl Replica {
             pre_vote: true,
             min_election_tick: election,
             max_election_tick: (2 + YIELDING_ELECTIONS) * election
-                + usize::from(settings.patience)
+                + usize::from(settings.extra_election_ticks)
                 + 1,
             read_only_option: ReadOnlyOption::Safe,
             // The next append or heartbeat carries the commit index.
@@ -280,13 +280,13 @@ impl Replica {
         if message.to != self.settings.id || message.from == self.settings.id {
             return Err(ReceiveError::Address(message.to));
         }
-        if !self.is_to_be_taken(&message)? {
+        if !self.accepts_message(&message)? {
             return Ok(());
         }
-        self.learn_from_refusal(&message);
+        self.commit_from_refused_vote(&message);
         let is_needed = self.is_needed_after(&message);
         let to_engine = convert::to_engine(&message);
-        if let Body::Append { entries, .. } = message.body {
+        if let MessageBody::Append { entries, .. } = message.body {
             self.incoming = entries;
         }
         let outcome = self.engine.step(to_engine);
@@ -306,14 +306,17 @@ impl Replica {
         if uncommitted > 0 && with_this > self.settings.uncommitted_bytes {
             return Err(AppendError::Full(uncommitted));
         }
-        let index = self.propose(Kind::Frame(descriptor));
+        let index = self.propose(EntryKind::Frame(descriptor));
         // The engine sees entries without content: the content is in `incoming`.
         let outcome = self.engine.propose(Vec::new(), Vec::new());
         self.advance();
         outcome.map_err(|_| NotLeader { leader: None })?;
         // The host keeps the frame under this index, and confirms its turn when the index is committed.
         let kind = self.entry(index).map(|entry| entry.kind);
-        assert!(kind == Some(Kind::Frame(descriptor)), "another entry is at {index:?}: {kind:?}");
+        assert!(
+            kind == Some(EntryKind::Frame(descriptor)),
+            "another entry is at {index:?}: {kind:?}"
+        );
         Ok(index)
     }
 
@@ -361,7 +364,7 @@ impl Replica {
             return Err(ChangeError::Leader);
         }
         let change = convert::change_to(&self.membership.members, &members);
-        let index = self.propose(Kind::Members(Box::new(members)));
+        let index = self.propose(EntryKind::Members(Box::new(members)));
         let outcome = self.engine.propose_conf_change(Vec::new(), change);
         // The engine replaces a change that it refuses by an empty entry.
         let taken =
@@ -429,7 +432,7 @@ impl Replica {
     /// Sets whether other nodes should lead if they can, because this node could lead but not serve. While it yields,
     /// it votes and appends as before. It becomes a candidate only after others have had time to, or when they cannot
     /// lead because they lack entries that it has. It refuses transfers of leadership.
-    pub fn let_others_lead(&mut self, yields: bool) {
+    pub fn set_yielding(&mut self, yields: bool) {
         self.yields = yields;
     }
 
@@ -473,7 +476,7 @@ impl Replica {
             standing: changed.then_some(standing),
             membership: (!shown).then(|| self.membership.clone()),
             reads: std::mem::take(&mut self.confirmed),
-            behind: std::mem::take(&mut self.behind),
+            need_snapshot: std::mem::take(&mut self.behind),
         }
     }
 
@@ -513,7 +516,7 @@ impl Replica {
     }
 
     /// Returns the node's role, term and leader.
-    pub fn standing(&self) -> Standing {
+    pub fn standing(&self) -> RoleAndTerm {
         let raft = &self.engine.raft;
         let role = match raft.state {
             StateRole::Leader => Role::Leader,
@@ -522,7 +525,7 @@ impl Replica {
             StateRole::Follower => Role::Learner,
         };
         let (term, leader) = (Term(raft.term), NodeId::new(raft.leader_id));
-        Standing { role, term, leader, begins: self.begins }
+        RoleAndTerm { role, term, leader, begins: self.begins }
     }
 
     /// Returns the members in force.
@@ -538,7 +541,7 @@ impl Replica {
             (log.applied + 1..=log.last_index()).map(|index| self.entry(Index(index)));
         self.membership.is_joint()
             || waiting
-                .any(|entry| entry.is_some_and(|entry| matches!(entry.kind, Kind::Members(_))))
+                .any(|entry| entry.is_some_and(|entry| matches!(entry.kind, EntryKind::Members(_))))
     }
 
     /// Returns the commit index.
@@ -588,7 +591,7 @@ impl Replica {
 
     // When does the node stand for election? It is alone when its own vote is a majority.
     //
-    // | case | leads | alone | stores | yields | is needed | a tick | StandNow of a leader |
+    // | case | leads | alone | stores | yields | is needed | a tick | TimeoutNow of a leader |
     // |---|---|---|---|---|---|---|---|
     // | @A | yes | any | any | any | any | passes: it sends heartbeats | of its own term: the engine ignores it |
     // | @B | no | yes | under way | any | any | does not pass | ignored |
@@ -597,7 +600,7 @@ impl Replica {
     // | @E | no | no | any | yes | no | passes: it stands four timeouts later | ignored |
     // | @F | no | no | any | yes | yes | as @C | ignored |
     //
-    // `campaign` is a tick of @A to @F at which the timeout is over. A StandNow of a newer term ends a lead first, so
+    // `campaign` is a tick of @A to @F at which the timeout is over. A TimeoutNow of a newer term ends a lead first, so
     // a leader is in @B to @F for it.
 
     /// Returns true when the node may become a candidate, or leads already: all cases but @B.
@@ -624,41 +627,45 @@ impl Replica {
     fn is_needed_after(&self, message: &Message) -> bool {
         let log = &self.engine.raft.raft_log;
         match message.body {
-            Body::AskVote { last, last_term, .. } => {
+            MessageBody::AskVote { last, last_term, .. } => {
                 self.is_needed
                     || (last_term, last) < (Term(log.last_term()), Index(log.last_index()))
             }
-            Body::Append { .. } | Body::Heartbeat { .. } => false,
+            MessageBody::Append { .. } | MessageBody::Heartbeat { .. } => false,
             _ => self.is_needed,
         }
     }
 
     /// Returns false for a message that must be ignored: guards against inputs that the engine cannot handle
     /// (docs/adr/0033-consensus-engine.md). Returns an error when the sender assumes entries that this log lacks.
-    fn is_to_be_taken(&self, message: &Message) -> Result<bool, ReceiveError> {
+    fn accepts_message(&self, message: &Message) -> Result<bool, ReceiveError> {
         let raft = &self.engine.raft;
         let last = Index(raft.raft_log.last_index());
         let ahead = |index| Err(ReceiveError::Ahead { from: message.from, index, last });
         let progress = raft.prs().get(message.from.get());
         let leads = raft.state == StateRole::Leader && message.term.0 == raft.term;
         match message.body {
-            Body::Heartbeat { committed, .. }
+            MessageBody::Heartbeat { committed, .. }
                 if message.term.0 >= raft.term && committed > last =>
             {
                 ahead(committed)
             }
-            Body::Appended { index, .. } if leads && index > last => ahead(index),
+            MessageBody::Appended { index, .. } if leads && index > last => ahead(index),
             // A stale rejection, sent before the node had the entries that it has now: the engine would probe beyond
             // the entries that are known to match (tikv/raft-rs#557).
-            Body::NotAppended { previous, hint, .. } => Ok(!progress.is_some_and(|progress| {
-                let matched = Index(progress.matched);
-                leads && (previous <= matched || hint < matched)
-            })),
+            MessageBody::NotAppended { previous, hint, .. } => {
+                Ok(!progress.is_some_and(|progress| {
+                    let matched = Index(progress.matched);
+                    leads && (previous <= matched || hint < matched)
+                }))
+            }
             // The term of the election is not stored yet, so no vote was requested.
-            Body::Vote { before: false, .. } => Ok(message.term <= self.stores.durable_vote().term),
+            MessageBody::Vote { before: false, .. } => {
+                Ok(message.term <= self.stores.durable_vote().term)
+            }
             // @A to @F. A newer term turns a leader into a follower first, which may then become a candidate like any
             // other.
-            Body::StandNow => Ok((leads || self.may_win()) && !self.yields),
+            MessageBody::TimeoutNow => Ok((leads || self.may_win()) && !self.yields),
             _ => Ok(true),
         }
     }
@@ -666,9 +673,10 @@ impl Replica {
     /// Takes the commit index from a refused vote. A committed entry stays committed, but the engine ignores a response
     /// of an older term. Without this, a removed node that has the longest log, and alone knows that the members have
     /// changed, would refuse votes to the rightful members for ever.
-    fn learn_from_refusal(&mut self, message: &Message) {
+    fn commit_from_refused_vote(&mut self, message: &Message) {
         let raft = &mut self.engine.raft;
-        let Body::Vote { granted: false, committed, committed_term, .. } = message.body else {
+        let MessageBody::Vote { granted: false, committed, committed_term, .. } = message.body
+        else {
             return;
         };
         let is_ignored = message.term.0 < raft.term && raft.state != StateRole::Leader;
@@ -683,7 +691,7 @@ impl Replica {
     }
 
     /// Puts the content of the next entry into `incoming`, where it is joined with the engine's entry.
-    fn propose(&mut self, kind: Kind) -> Index {
+    fn propose(&mut self, kind: EntryKind) -> Index {
         let index = self.last().next();
         self.incoming.clear();
         self.incoming.push(Entry { term: Term(self.engine.raft.term), index, kind });
@@ -744,7 +752,7 @@ impl Replica {
                 assert!(leads, "the content of entry {} is missing", entry.index);
                 return convert::made_by_engine(entry);
             };
-            let is_turn = matches!(known.kind, Kind::Members(_) | Kind::Switched);
+            let is_turn = matches!(known.kind, EntryKind::Members(_) | EntryKind::MembersFinal);
             assert!(is_turn == convert::is_turn(entry), "entry {} has another kind", entry.index);
             known.clone()
         };
@@ -800,7 +808,7 @@ impl Replica {
     /// | case | message | it promises | leaves |
     /// |---|---|---|---|
     /// | @A | pre-vote, its response, response to a heartbeat | nothing | now |
-    /// | @B | of a leader: append, heartbeat, StandNow | its term | now if the term is on the device |
+    /// | @B | of a leader: append, heartbeat, TimeoutNow | its term | now if the term is on the device |
     /// | @C | response without an entry, to the leader of an older term | its term | as @B |
     /// | @D | a vote, a request for one, a response to entries | a vote, a term or entries | after all present stores |
     /// | @E | a snapshot | nothing | never: the host sends one |
@@ -817,23 +825,23 @@ impl Replica {
         let Some(message) = convert::from_engine(message, self.engine.store()) else { return };
         let leaves_now = match message.body {
             // @A
-            Body::AskVote { before: true, .. }
-            | Body::Vote { before: true, .. }
-            | Body::Alive { .. } => true,
+            MessageBody::AskVote { before: true, .. }
+            | MessageBody::Vote { before: true, .. }
+            | MessageBody::Alive { .. } => true,
             // @B: followers may store entries of this term. A sole voter leads before its term is stored, and after a crash
             // could lead the same term again with other entries.
-            Body::Append { .. } | Body::Heartbeat { .. } | Body::StandNow => {
-                message.term <= self.stores.durable_vote().term
-            }
+            MessageBody::Append { .. }
+            | MessageBody::Heartbeat { .. }
+            | MessageBody::TimeoutNow => message.term <= self.stores.durable_vote().term,
             // @C: names no entry, and tells a leader that a newer term exists; it must arrive even while this node's device
             // hangs.
-            Body::Appended { index: Index(0), .. } => {
+            MessageBody::Appended { index: Index(0), .. } => {
                 message.term <= self.stores.durable_vote().term
             }
             // @D
             _ => false,
         };
-        if let Body::Appended { index, .. } = message.body {
+        if let MessageBody::Appended { index, .. } = message.body {
             // The leader would count an entry as stored that this log does not have.
             assert!(index <= self.last(), "{index:?} is acknowledged, the log ends before");
         }
@@ -852,26 +860,28 @@ impl Replica {
         // A message of an older term may name entries that a newer leader has replaced since.
         let is_of_now = message.term == durable.term;
         match message.body {
-            Body::Appended { index, .. } if is_of_now => {
+            MessageBody::Appended { index, .. } if is_of_now => {
                 // The leader counts this node for the entry: after a crash too few might have it.
                 let last = self.stores.durable_last();
                 assert!(index <= last, "{index:?} is acknowledged, the device has up to {last:?}");
             }
-            Body::AskVote { before: false, .. } | Body::Append { .. } if is_of_now => {
+            MessageBody::AskVote { before: false, .. } | MessageBody::Append { .. }
+                if is_of_now =>
+            {
                 // After a crash the node could vote for another candidate of the term that it leads.
                 assert!(durable.candidate == Some(own), "a candidate has not stored its own vote");
             }
-            Body::Heartbeat { committed, .. } => {
+            MessageBody::Heartbeat { committed, .. } => {
                 assert!(committed <= self.committed(), "a leader tells of a later commit");
             }
             _ => {}
         }
         match message.body {
             // No promise.
-            Body::AskVote { before: true, .. }
-            | Body::Vote { before: true, .. }
-            | Body::Alive { .. } => {}
-            Body::Vote { granted: true, .. } => {
+            MessageBody::AskVote { before: true, .. }
+            | MessageBody::Vote { before: true, .. }
+            | MessageBody::Alive { .. } => {}
+            MessageBody::Vote { granted: true, .. } => {
                 // After a crash the node could give a vote that was not stored to another candidate.
                 assert!(
                     message.term < durable.term
@@ -896,7 +906,7 @@ impl Replica {
         let mixed = (self.random ^ (self.random >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         let drawn = usize::try_from((mixed >> 33) % (election as u64 + 1)).unwrap_or(0);
-        self.patience = election + usize::from(self.settings.patience) + drawn;
+        self.patience = election + usize::from(self.settings.extra_election_ticks) + drawn;
         // Half of the nodes would always be first, or the engine would refuse the number.
         assert!(drawn <= election, "a node waits for longer than two election timeouts");
     }

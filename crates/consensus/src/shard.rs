@@ -3,28 +3,30 @@
 //! server and a simulation of three nodes run the same code.
 
 mod begin;
-mod bodies;
 mod broken;
 mod channel;
 mod device;
-mod grouped;
+mod entry_frames;
+mod group_core;
 mod health;
+mod lost_node_check;
 mod offer;
 mod outlet;
-mod outlook;
 mod position;
 mod shard_group;
 mod shard_view;
 
-pub use begin::{Begun, ShardFiles, begin, recover_to};
-pub use broken::Broken;
-pub use channel::{Body, CoreEnd, Epoch, FromCore, Progress, Remade, Ring, ToCore, Turn};
-pub use device::{LogDevice, Order, Stored, Task, Worked};
-pub use grouped::Grouped;
-pub use health::{Health, Healths};
-pub use offer::{Offer, Word};
-pub use outlet::Outlet;
-pub use outlook::{Outlook, Voter};
+pub use begin::{ShardFiles, ShardGroupParts, begin, recover_to};
+pub use broken::StopReason;
+pub use channel::{
+    CoreEnd, Epoch, FrameBytes, FromCore, Progress, RebuiltShard, ToCore, Turn, WakeFn,
+};
+pub use device::{LogDevice, Order, Stored, Task, TaskOutcome};
+pub use group_core::GroupCore;
+pub use health::{Health, HealthTable};
+pub use lost_node_check::{LostNodeCheck, Voter};
+pub use offer::{SnapshotMessage, SnapshotOffer};
+pub use outlet::HostActions;
 pub use position::LogPosition;
-pub use shard_group::{Came, Plan, ShardGroup, base_from};
+pub use shard_group::{Plan, ReceivedSnapshot, ShardGroup, base_from};
 pub use shard_view::ShardView;

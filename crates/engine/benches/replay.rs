@@ -5,7 +5,7 @@ mod sessions;
 
 use scurry_engine::{
     Commits, Config, Disk, Durability, File, HashKey, LogId, LogWriter, Piece, Progress,
-    RequiredExtent, SEGMENT_LEN_MAX, Shard, Snapshot, SnapshotWriter, Until, recover,
+    RecoveryEnd, RequiredExtent, SEGMENT_LEN_MAX, Shard, Snapshot, SnapshotWriter, recover,
 };
 use sessions::{NOW, Sessions, cpu_time, populate, run};
 use std::collections::BTreeMap;
@@ -136,7 +136,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let found = recover(
             &mut disk.clone(),
             LOG,
-            Until::End(RequiredExtent::default()),
+            RecoveryEnd::End(RequiredExtent::default()),
             &mut shard,
             look,
         )?;

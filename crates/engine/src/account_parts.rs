@@ -14,8 +14,8 @@ use hashbrown::HashTable;
 use records::PackedRecordStore;
 use scurry_codec::{IMAGE_LEN_MAX, encode_account, mark_in_parts};
 use scurry_ledger::{
-    Account, Command, Counted, Create, LimitTerms, Op, PackedRecord, Records, Remembered, Time,
-    UnloadedPart,
+    Account, Command, Create, LimitSubject, LimitTerms, Op, PackedRecord, RecordKind, Records,
+    Time, UnloadedPart,
 };
 use sessions::{LoadedSession, PackedSessions};
 use std::borrow::Cow;
@@ -83,7 +83,7 @@ impl<'n> NeededParts<'n> {
                 needed.transactions.push(txn);
                 // A new limit starts with the holds of all sessions.
                 let counts_units =
-                    matches!(terms, LimitTerms::Set { counted: Counted::Units { .. }, .. });
+                    matches!(terms, LimitTerms::Set { counted: LimitSubject::Units { .. }, .. });
                 needed.all = counts_units && account.limit(*limit).is_none();
             }
             Command::Create(Create { txn, .. }) | Command::Status { txn, .. } => {
@@ -307,7 +307,7 @@ impl AccountPartsMap {
 }
 
 /// Copies the records of these ids into the account, and returns them to detect changes later.
-fn load_records<T: Remembered>(
+fn load_records<T: RecordKind>(
     apart: &PackedRecordStore,
     ids: &[&[u8]],
     records: &mut Records<T>,
@@ -322,7 +322,7 @@ fn load_records<T: Remembered>(
     loaded
 }
 
-fn unload_records<T: Remembered>(
+fn unload_records<T: RecordKind>(
     apart: &mut PackedRecordStore,
     loaded: &mut Vec<Vec<u8>>,
     records: &mut Records<T>,

@@ -2,7 +2,9 @@
 //! own working account meanwhile, so nothing has to be undone.
 
 use crate::{AccountSlot, ChainOutcome};
-use scurry_ledger::{Answer, Change, Decision, Link, Time, Verdict, check_chain, is_denial, judge};
+use scurry_ledger::{
+    Answer, ChainVerdict, Change, Decision, Link, Time, check_chain, is_denial, judge,
+};
 use std::iter::zip;
 
 /// Access to the accounts of a chain.
@@ -40,16 +42,16 @@ impl ChainRoom {
         };
         let verdict = judge(&self.decisions);
         match verdict {
-            Verdict::Reject(rejection) => {
+            ChainVerdict::Reject(rejection) => {
                 self.give_up(slots);
                 return ChainOutcome::Reject(rejection);
             }
-            Verdict::Commit | Verdict::Deny if slots.slot(0).refuses_memory() => {
+            ChainVerdict::Commit | ChainVerdict::Deny if slots.slot(0).refuses_memory() => {
                 self.give_up(slots);
                 return ChainOutcome::OutOfMemory;
             }
-            Verdict::Deny => self.deny(slots, now, links),
-            Verdict::Commit | Verdict::Replay => {}
+            ChainVerdict::Deny => self.deny(slots, now, links),
+            ChainVerdict::Commit | ChainVerdict::Replay => {}
         }
         self.answers.clear();
         // Past this point the chain cannot fail: all of it is stored, in one frame of the log or one step of the Valkey
@@ -64,7 +66,7 @@ impl ChainRoom {
                 Decision::Reject(_) => unreachable!("the verdict would be another one"),
             }
         }
-        ChainOutcome::Answers { replayed: verdict == Verdict::Replay }
+        ChainOutcome::Answers { replayed: verdict == ChainVerdict::Replay }
     }
 
     /// Decides each link as if it were alone. Returns the time used: the latest of the clock and the accounts' last

@@ -9,7 +9,7 @@ use scurry_ledger::Time;
 
 /// The kind of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum TableEntryKind {
     /// Plain bytes.
     Value,
     /// An account image.
@@ -20,16 +20,16 @@ pub(crate) enum Kind {
     Tombstone,
 }
 
-impl Kind {
+impl TableEntryKind {
     /// Number of kinds: `kind as usize` is below it.
-    pub(crate) const COUNT: usize = Kind::Tombstone as usize + 1;
+    pub(crate) const COUNT: usize = TableEntryKind::Tombstone as usize + 1;
 
     /// Returns the kind as users see it.
     pub(crate) fn key_kind(self) -> KeyKind {
         match self {
-            Kind::Value => KeyKind::Value,
-            Kind::Account => KeyKind::Account,
-            Kind::Entity | Kind::Tombstone => KeyKind::Entity,
+            TableEntryKind::Value => KeyKind::Value,
+            TableEntryKind::Account => KeyKind::Account,
+            TableEntryKind::Entity | TableEntryKind::Tombstone => KeyKind::Entity,
         }
     }
 }
@@ -37,7 +37,7 @@ impl Kind {
 /// The head of an entry: everything except key and value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Head {
-    pub(crate) kind: Kind,
+    pub(crate) kind: TableEntryKind,
     /// Time from which the entry is absent. None for accounts: the ledger handles their expiries.
     pub(crate) expires: Option<Time>,
     /// Version of an entity or tombstone; else [`Version::ABSENT`].
@@ -46,7 +46,7 @@ pub(crate) struct Head {
 
 impl Head {
     /// Returns the head of a kind that has neither expiry nor version.
-    pub(crate) fn plain(kind: Kind) -> Head {
+    pub(crate) fn plain(kind: TableEntryKind) -> Head {
         Head { kind, expires: None, version: Version::ABSENT }
     }
 
@@ -64,7 +64,7 @@ pub(crate) struct Armed {
 
 /// One entry. Its allocated length is rounded up, so that an image can grow a little in place.
 #[derive(Debug)]
-pub(crate) struct Entry(Box<[u8]>);
+pub(crate) struct TableEntry(Box<[u8]>);
 
 /// Rounding of lengths, bytes: an allocation and a common allocator's overhead fill whole steps.
 pub(crate) const STEP: usize = 16;
@@ -91,14 +91,14 @@ pub const KEY_LEN_MAX: usize = u16::MAX as usize;
 /// Longest value, bytes.
 pub const VALUE_LEN_MAX: usize = u32::MAX as usize;
 
-impl Entry {
+impl TableEntry {
     /// Creates an entry. The key must be at most [`KEY_LEN_MAX`] long, the value at most [`VALUE_LEN_MAX`].
-    pub(crate) fn new(head: Head, key: &[u8], value: &[u8]) -> Entry {
-        Entry::with_room(head, key, value, 0)
+    pub(crate) fn new(head: Head, key: &[u8], value: &[u8]) -> TableEntry {
+        TableEntry::with_room(head, key, value, 0)
     }
 
-    /// Creates an entry as [`Entry::new`] does, with room for the value to grow in place.
-    pub(crate) fn with_room(head: Head, key: &[u8], value: &[u8], room: usize) -> Entry {
+    /// Creates an entry as [`TableEntry::new`] does, with room for the value to grow in place.
+    pub(crate) fn with_room(head: Head, key: &[u8], value: &[u8], room: usize) -> TableEntry {
         let key_len = u16::try_from(key.len()).expect("the host bounds keys");
         let value_len = u32::try_from(value.len()).expect("the host bounds values");
         let tag = head.tag();
@@ -112,13 +112,13 @@ impl Entry {
         bytes.extend_from_slice(key);
         bytes.extend_from_slice(value);
         bytes.resize(len, 0);
-        let mut entry = Entry(bytes.into_boxed_slice());
+        let mut entry = TableEntry(bytes.into_boxed_slice());
         entry.arm(Armed { timer: 0, tick: UNARMED });
         entry.set_head(head);
         entry
     }
 
-    pub(crate) fn kind(&self) -> Kind {
+    pub(crate) fn kind(&self) -> TableEntryKind {
         kind(self.0[0])
     }
 
@@ -290,21 +290,21 @@ fn allocation_len(bytes: usize) -> usize {
     (bytes + BESIDE_LEN).next_multiple_of(STEP) - BESIDE_LEN
 }
 
-fn kind(tag: u8) -> Kind {
+fn kind(tag: u8) -> TableEntryKind {
     match tag & 3 {
-        0 => Kind::Value,
-        1 => Kind::Account,
-        2 => Kind::Entity,
-        _ => Kind::Tombstone,
+        0 => TableEntryKind::Value,
+        1 => TableEntryKind::Account,
+        2 => TableEntryKind::Entity,
+        _ => TableEntryKind::Tombstone,
     }
 }
 
 const fn has_version(tag: u8) -> bool {
-    tag & 3 >= Kind::Entity as u8
+    tag & 3 >= TableEntryKind::Entity as u8
 }
 
 const fn is_timed(tag: u8) -> bool {
-    tag & EXPIRES != 0 || tag & 3 == Kind::Account as u8
+    tag & EXPIRES != 0 || tag & 3 == TableEntryKind::Account as u8
 }
 
 const fn time_start(tag: u8) -> usize {
@@ -335,17 +335,18 @@ fn key_start(tag: u8) -> usize {
 mod tests {
     use super::*;
 
-    fn head_of(entry: &Entry) -> Head {
+    fn head_of(entry: &TableEntry) -> Head {
         Head { kind: entry.kind(), expires: entry.expires(), version: entry.version() }
     }
 
     fn heads() -> Vec<Head> {
         let version = Version::new(77).expect("63 bits");
-        let mut heads = vec![Head::plain(Kind::Value), Head::plain(Kind::Account)];
+        let mut heads =
+            vec![Head::plain(TableEntryKind::Value), Head::plain(TableEntryKind::Account)];
         for expires in [None, Some(Time(5)), Some(Time(i64::MAX))] {
-            heads.push(Head { kind: Kind::Value, expires, version: Version::ABSENT });
-            heads.push(Head { kind: Kind::Entity, expires, version });
-            heads.push(Head { kind: Kind::Tombstone, expires, version });
+            heads.push(Head { kind: TableEntryKind::Value, expires, version: Version::ABSENT });
+            heads.push(Head { kind: TableEntryKind::Entity, expires, version });
+            heads.push(Head { kind: TableEntryKind::Tombstone, expires, version });
         }
         heads
     }
@@ -353,8 +354,8 @@ mod tests {
     #[test]
     fn values_grow_and_shrink_and_keep_key_head_and_timer() {
         for head in heads() {
-            let mut entry = Entry::new(head, b"alice", b"one");
-            let timed = head.expires.is_some() || head.kind == Kind::Account;
+            let mut entry = TableEntry::new(head, b"alice", b"one");
+            let timed = head.expires.is_some() || head.kind == TableEntryKind::Account;
             let armed = if timed {
                 Armed { timer: u32::MAX - 1, tick: UNARMED - 1 }
             } else {
@@ -379,7 +380,7 @@ mod tests {
         let mut blocks = Blocks::new(STEP);
         let armed = Armed { timer: 7, tick: 8 };
         let mut entries = [b"alice", b"bobby"].map(|key| {
-            let mut entry = Entry::new(Head::plain(Kind::Account), key, b"");
+            let mut entry = TableEntry::new(Head::plain(TableEntryKind::Account), key, b"");
             entry.arm(armed);
             (key, entry)
         });
@@ -401,7 +402,7 @@ mod tests {
     #[test]
     fn tails_make_one_value_and_waste_a_quarter_at_most() {
         for head in heads() {
-            let (mut entry, mut value) = (Entry::new(head, b"k", b""), vec![]);
+            let (mut entry, mut value) = (TableEntry::new(head, b"k", b""), vec![]);
             let armed = entry.armed();
             for step in 0..2_000_usize {
                 let tail = vec![b'a' + u8::try_from(step % 26).expect("small"); step % 7];
@@ -416,7 +417,7 @@ mod tests {
 
     #[test]
     fn a_value_without_expiry_has_a_head_of_seven_bytes() {
-        assert_eq!(key_start(Head::plain(Kind::Value).tag()), 7);
-        assert_eq!(key_start(Head::plain(Kind::Account).tag()), 16);
+        assert_eq!(key_start(Head::plain(TableEntryKind::Value).tag()), 7);
+        assert_eq!(key_start(Head::plain(TableEntryKind::Account).tag()), 16);
     }
 }

@@ -14,19 +14,19 @@ pub use derive::{EventWithOrigin, events_of};
 pub use event::{Ending, Event, Movement};
 pub use origin::{Origin, OriginItem};
 pub use reader::{
-    EventAt, EventFilter, EventReader, Found, Read, ReadBack, ReadEventsError, Span, Stop,
+    EventAt, EventFilter, EventReader, Found, Read, ReadBack, ReadEventsError, Stop, TimeRange,
 };
 
 /// A threshold for each bucket of a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Low {
+pub struct LowThresholds {
     /// The unit.
     pub unit: Name,
     /// Minor units; less than this available is low.
     pub threshold: i64,
 }
 
-impl Low {
+impl LowThresholds {
     /// Returns the crossing event that a commit causes for this threshold, if any. `balance` is the bucket after the
     /// commit, `change` what the commit added to available, `begins` whether it created the bucket. A new bucket
     /// counts as not low before, so the last crossing always shows the present state.

@@ -6,7 +6,7 @@ mod claims;
 
 use crate::index::Index;
 use crate::key::KeyHasher;
-use claims::Claims;
+use claims::ClaimedIdentities;
 use scurry_ledger::{Account, ID_LEN_MAX, NAME_LEN_MAX, Name};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub struct UniqueIdentities {
     kinds: Arc<[Name]>,
-    claims: Arc<Claims>,
+    claims: Arc<ClaimedIdentities>,
 }
 
 impl UniqueIdentities {
@@ -33,7 +33,7 @@ impl UniqueIdentities {
 
 /// An identity as it is stored in the index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Hashed {
+pub(crate) struct IndexedIdentity {
     hash: u64,
     is_unique: bool,
 }
@@ -64,9 +64,9 @@ impl Identities {
     }
 
     /// Returns the identities of an account, empty for None.
-    pub(crate) fn of(&self, account: Option<&Account>) -> Vec<Hashed> {
+    pub(crate) fn of(&self, account: Option<&Account>) -> Vec<IndexedIdentity> {
         let identities = account.map_or(&[][..], |account| &account.identities);
-        let hashed = identities.iter().map(|identity| Hashed {
+        let hashed = identities.iter().map(|identity| IndexedIdentity {
             hash: self.hash(identity.kind, identity.value.as_bytes()),
             is_unique: self.is_unique(identity.kind),
         });
@@ -78,24 +78,25 @@ impl Identities {
         self.index.find_hash(self.hash(kind, value), 0).map(|(hash, _)| hash)
     }
 
-    pub(crate) fn insert(&mut self, identity: Hashed, key_hash: u64) {
+    pub(crate) fn insert(&mut self, identity: IndexedIdentity, key_hash: u64) {
         self.index.insert(identity.hash, key_hash);
     }
 
-    pub(crate) fn remove(&mut self, identity: Hashed, key_hash: u64) {
+    pub(crate) fn remove(&mut self, identity: IndexedIdentity, key_hash: u64) {
         self.index.remove(identity.hash, key_hash);
     }
 
     /// Claims the identities of unique kinds that an account has after a command but not before: all of them, or none
     /// when another account has one. A claim that another account of this shard is about to give up is transferred at
     /// once: the log has both changes in order.
-    pub(crate) fn claim(&mut self, before: &[Hashed], after: &[Hashed]) -> bool {
+    pub(crate) fn claim(&mut self, before: &[IndexedIdentity], after: &[IndexedIdentity]) -> bool {
         let Some(unique) = &self.unique else { return true };
         let new = after.iter().filter(|one| one.is_unique && !before.contains(one));
-        let (passed, free): (Vec<&Hashed>, Vec<&Hashed>) =
+        let (passed, free): (Vec<&IndexedIdentity>, Vec<&IndexedIdentity>) =
             new.partition(|one| self.endings(one.hash) > 0);
         // Accounts of other shards may also have it, from before its kind was made unique.
-        let is_had = |one: &&Hashed| unique.claims.count(one.hash) > self.endings(one.hash);
+        let is_had =
+            |one: &&IndexedIdentity| unique.claims.count(one.hash) > self.endings(one.hash);
         if passed.iter().any(is_had)
             || !unique.claims.claim(&free.iter().map(|one| one.hash).collect::<Vec<_>>())
         {
@@ -115,7 +116,7 @@ impl Identities {
     }
 
     /// Claims an identity of an account that was restored or replayed: other accounts may have it too.
-    pub(crate) fn hold(&mut self, identity: Hashed) {
+    pub(crate) fn hold(&mut self, identity: IndexedIdentity) {
         if let Some(unique) = self.unique.as_ref().filter(|_| identity.is_unique) {
             unique.claims.hold(identity.hash);
             self.claimed += 1;
@@ -124,7 +125,7 @@ impl Identities {
 
     /// Schedules the end of a claim for when the record of this sequence is durable. Earlier, a crash could leave the
     /// identity with both its old account and a new one in another shard, whose log reaches further.
-    pub(crate) fn end(&mut self, identity: Hashed, sequence: u64) {
+    pub(crate) fn end(&mut self, identity: IndexedIdentity, sequence: u64) {
         if self.unique.is_some() && identity.is_unique {
             self.ending.push_back((sequence, identity.hash));
         }

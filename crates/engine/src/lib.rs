@@ -40,28 +40,29 @@ pub use entity::{
 };
 pub use entry::{KEY_LEN_MAX, VALUE_LEN_MAX};
 pub use events::{
-    Ending, Event, EventAt, EventFilter, EventReader, EventWithOrigin, Found, Low, Movement,
-    Origin, OriginItem, Read, ReadBack, ReadEventsError, Span, Stop, events_of,
+    Ending, Event, EventAt, EventFilter, EventReader, EventWithOrigin, Found, LowThresholds,
+    Movement, Origin, OriginItem, Read, ReadBack, ReadEventsError, Stop, TimeRange, events_of,
 };
 pub use identities::UniqueIdentities;
 pub use key::{Key, KeyHasher};
 pub use log::{
-    BASE_NAME, Batch, Commits, Cut, Durability, Failed, FollowError, FramePosition, History,
-    LogBallot, LogError, LogFollower, LogReach, LogReader, LogSpace, LogWriter, Note, NoteError,
-    NoteFile, SEGMENT_LEN_MAX, Vote, clear_incoming, forget, incoming_name, is_disk_full, is_spare,
-    read_base, remove_unclaimed_spares, segment_name, segment_of, sync_behind, write_base,
+    BASE_NAME, Batch, Commits, DiscardedTail, Durability, Failed, FollowError, FramePosition,
+    History, LogBallot, LogError, LogFollower, LogReach, LogReader, LogSpace, LogWriter, Note,
+    NoteError, NoteFile, SEGMENT_LEN_MAX, Vote, clear_incoming, forget, incoming_name,
+    is_disk_full, is_spare, read_base, remove_unclaimed_spares, segment_name, segment_of,
+    sync_behind, write_base,
 };
 pub use log_id::{LogId, checksum};
 pub use outcome::{ChainOutcome, LoadError, NoIndex, Outcome, ReadError, WriteError, WrongType};
-pub use prepared::{Prepared, Preparer};
+pub use prepared::{PreparedEntry, Preparer};
 pub use recovery::{
-    GroupEntry, GroupLog, Progress, Recovered, RecoveryError, RequiredExtent, Sink, Until,
+    GroupEntry, GroupLog, Progress, Recovered, RecoveryEnd, RecoveryError, RequiredExtent, Sink,
     look_at_group, recover, survey_group,
 };
 pub use scurry_codec::{HashKey, LogBase};
 pub use shard::{ChangedKeys, ReplayError, Shard, Step};
 pub use snapshot::{
-    Piece, Ranges, Shown, Snapshot, SnapshotError, SnapshotReader, SnapshotWriter,
+    Piece, Ranges, Snapshot, SnapshotError, SnapshotReader, SnapshotSequences, SnapshotWriter,
     shown_by_snapshots, snapshot_name, snapshot_of,
 };
 pub use stats::{Denials, Memory, PROBE_LEN_MAX, Stats};

@@ -22,7 +22,7 @@ pub use commits::{Batch, Commits, Durability, Failed, is_disk_full};
 pub use error::LogError;
 pub use follower::{FollowError, FramePosition, LogFollower};
 pub use note::{LogBallot, LogReach, Note, NoteError, NoteFile, Vote};
-pub use reader::{Cut, History, LogReader};
+pub use reader::{DiscardedTail, History, LogReader};
 pub use spare::{is_spare, remove_unclaimed_spares};
 pub use writer::{LogWriter, SEGMENT_LEN_MAX, forget, sync_behind};
 

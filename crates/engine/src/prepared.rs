@@ -6,7 +6,7 @@ use scurry_ledger::{Account, AccountContribution, Status, Time, Totals, next_due
 
 /// Data of a snapshot entry that is computed without its shard.
 #[derive(Clone, Copy, Debug)]
-pub struct Prepared {
+pub struct PreparedEntry {
     /// Hash of its key.
     pub(crate) hash: u64,
     /// For a whole account that was counted in the [`Preparer`]'s totals: when something in it is next due. None for
@@ -32,7 +32,7 @@ impl Preparer {
 
     /// Prepares an entry. An unreadable image is left to the shard, which reports it after everything before it is
     /// restored.
-    pub(crate) fn prepare(&mut self, entry: &SnapshotEntry<'_>) -> Prepared {
+    pub(crate) fn prepare(&mut self, entry: &SnapshotEntry<'_>) -> PreparedEntry {
         let hash = self.hasher.hash(entry.key());
         let counted = match entry {
             SnapshotEntry::Account { image, .. } if image.len() <= self.apart_len => {
@@ -40,7 +40,7 @@ impl Preparer {
             }
             _ => None,
         };
-        Prepared { hash, counted }
+        PreparedEntry { hash, counted }
     }
 
     fn count(&mut self, image: &[u8]) -> Option<Option<Time>> {

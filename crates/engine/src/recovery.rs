@@ -7,10 +7,10 @@ mod group;
 mod read_ahead;
 mod replay;
 
-use crate::log::{Cut, LogError, LogReader};
+use crate::log::{DiscardedTail, LogError, LogReader};
 use crate::log_id::LogId;
 use crate::snapshot::{Ranges, SnapshotError, SnapshotReader, snapshot_name, snapshot_of};
-use crate::{Disk, KeyHasher, Prepared, Preparer, ReplayError, Shard, Step};
+use crate::{Disk, KeyHasher, PreparedEntry, Preparer, ReplayError, Shard, Step};
 use chunks::Chunks;
 pub use error::RecoveryError;
 pub use group::{GroupEntry, GroupLog, look_at_group, survey_group};
@@ -36,7 +36,7 @@ pub trait Sink {
     fn restore_all(
         &mut self,
         entries: &[SnapshotEntry<'_>],
-        _prepared: &[Prepared],
+        _prepared: &[PreparedEntry],
         _totals: &Totals,
     ) -> Result<(), ReplayError> {
         entries.iter().try_for_each(|entry| self.restore(entry))
@@ -75,7 +75,7 @@ impl Sink for Shard {
     fn restore_all(
         &mut self,
         entries: &[SnapshotEntry<'_>],
-        prepared: &[Prepared],
+        prepared: &[PreparedEntry],
         totals: &Totals,
     ) -> Result<(), ReplayError> {
         Shard::restore_all(self, entries, prepared, totals)
@@ -133,7 +133,7 @@ pub struct Recovered {
     /// Newer snapshots that were unusable.
     pub passed_over: Vec<SnapshotError>,
     /// The end of the log that was cut off.
-    pub cut: Option<Cut>,
+    pub cut: Option<DiscardedTail>,
     /// Amounts read.
     pub read: Progress,
 }
@@ -168,7 +168,7 @@ pub struct RequiredExtent {
 
 /// End point of a recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Until {
+pub enum RecoveryEnd {
     /// To the end of the log, which is repaired on the disk.
     End(RequiredExtent),
     /// To a sequence; nothing is written.
@@ -182,15 +182,17 @@ pub enum Until {
 pub fn recover<D: Disk>(
     disk: &mut D,
     log: LogId,
-    until: Until,
+    until: RecoveryEnd,
     sink: &mut impl Sink,
     mut progress: impl FnMut(&Progress),
 ) -> Result<Recovered, RecoveryError> {
     let mut read = Progress::default();
     let (limit, least) = match until {
-        Until::End(least) => (u64::MAX, least),
-        Until::Sequence(sequence) => (sequence, RequiredExtent::default()),
-        Until::Committed(sequence) => (sequence, RequiredExtent { sequence, snapshot: false }),
+        RecoveryEnd::End(least) => (u64::MAX, least),
+        RecoveryEnd::Sequence(sequence) => (sequence, RequiredExtent::default()),
+        RecoveryEnd::Committed(sequence) => {
+            (sequence, RequiredExtent { sequence, snapshot: false })
+        }
     };
     let hasher = sink.hasher();
     let base = restore(disk, log, limit, sink, &mut read, &mut progress)?;
@@ -199,13 +201,13 @@ pub fn recover<D: Disk>(
         return Err(base.without_snapshot());
     }
     let mut at = base.at;
-    if matches!(until, Until::Committed(_)) && base.is_snapshot && base.begun >= limit {
+    if matches!(until, RecoveryEnd::Committed(_)) && base.is_snapshot && base.begun >= limit {
         // The snapshot covers the whole range, and the log may still be empty.
         let next = base.begun + 1;
         return Ok(Recovered::of_snapshot(base, next, read));
     }
     let mut reader = LogReader::new(disk, log, base.begun + 1)?;
-    if matches!(until, Until::Committed(_)) {
+    if matches!(until, RecoveryEnd::Committed(_)) {
         reader = reader.in_group();
     }
     read.log_bytes_all = reader.bytes_ahead(limit)?;
@@ -237,7 +239,7 @@ pub fn recover<D: Disk>(
     }
     let (cut, segments) = (reader.cut().cloned(), reader.segments().to_vec());
     let next = reader.next();
-    let is_whole = matches!(until, Until::End(_));
+    let is_whole = matches!(until, RecoveryEnd::End(_));
     if is_whole {
         reader.repair()?;
     }
@@ -299,11 +301,11 @@ fn restore<D: Disk>(
             // It shows sequences after the limit.
             Ok(None) => {}
             // Refused: with an older snapshot, the writes of the newer program would be lost.
-            Err(Unusable::Snapshot(error)) if error.is_of_newer_format() => {
+            Err(SnapshotFault::Snapshot(error)) if error.is_of_newer_format() => {
                 return Err(RecoveryError::Snapshots(vec![error]));
             }
-            Err(Unusable::Snapshot(error)) => passed_over.push((begun, error)),
-            Err(Unusable::Recovery(error)) => return Err(error),
+            Err(SnapshotFault::Snapshot(error)) => passed_over.push((begun, error)),
+            Err(SnapshotFault::Recovery(error)) => return Err(error),
         }
         sink.clear();
         *read = Progress::default();
@@ -336,16 +338,16 @@ impl Base {
 }
 
 /// Why a snapshot is not used.
-enum Unusable {
+enum SnapshotFault {
     /// This snapshot is unusable; try an older one.
     Snapshot(SnapshotError),
     /// Recovery fails as a whole.
     Recovery(RecoveryError),
 }
 
-impl From<RecoveryError> for Unusable {
-    fn from(error: RecoveryError) -> Unusable {
-        Unusable::Recovery(error)
+impl From<RecoveryError> for SnapshotFault {
+    fn from(error: RecoveryError) -> SnapshotFault {
+        SnapshotFault::Recovery(error)
     }
 }
 
@@ -357,8 +359,8 @@ fn restore_one<D: Disk>(
     sink: &mut impl Sink,
     read: &mut Progress,
     progress: &mut impl FnMut(&Progress),
-) -> Result<Option<Base>, Unusable> {
-    let mut reader = SnapshotReader::open(disk, log, begun).map_err(Unusable::Snapshot)?;
+) -> Result<Option<Base>, SnapshotFault> {
+    let mut reader = SnapshotReader::open(disk, log, begun).map_err(SnapshotFault::Snapshot)?;
     let key = reader.header().key;
     let footer = *reader.footer();
     if footer.as_of > limit {
@@ -384,12 +386,12 @@ fn restore_one<D: Disk>(
         ahead.give(chunks);
         outcome
     };
-    let outcome: Result<_, Unusable> = read_ahead(reading, |chunks| {
+    let outcome: Result<_, SnapshotFault> = read_ahead(reading, |chunks| {
         chunks.restore(begun, sink, read)?;
         progress(read);
         Ok(())
     });
-    outcome?.map_err(Unusable::Snapshot)?;
+    outcome?.map_err(SnapshotFault::Snapshot)?;
     Ok(Some(Base {
         is_snapshot: true,
         begun,

@@ -14,12 +14,12 @@ mod values;
 
 use crate::account_parts::AccountPartsMap;
 use crate::blocks::Blocks;
-use crate::entry::{Armed, Entry, Head, Kind, STEP, UNARMED};
-use crate::identities::{Hashed, Identities};
+use crate::entry::{Armed, Head, STEP, TableEntry, TableEntryKind, UNARMED};
+use crate::identities::{Identities, IndexedIdentity};
 use crate::index::Index;
 use crate::key::KeyHasher;
-use crate::table::{Place, Table};
-use crate::timers::{Lane, NEAR, Timers, tick_of};
+use crate::table::{Table, TablePosition};
+use crate::timers::{NEAR, TimerGroup, Timers, tick_of};
 use crate::working_account::WorkingAccount;
 use crate::{ChainRoom, Config, Key, Memory, Stats, Version};
 use scurry_codec::{FrameWriter, LogFormat, is_in_parts};
@@ -42,7 +42,7 @@ pub struct Shard {
     index: Option<Index>,
     identities: Identities,
     /// Identities that the account under replay had before its Changes.
-    identities_before: Vec<Hashed>,
+    identities_before: Vec<IndexedIdentity>,
     totals: Totals,
     stats: Stats,
     /// The greatest version that was issued or seen.
@@ -110,7 +110,7 @@ impl Shard {
 
     /// Returns the number of keys. Expired keys count until a timer removes them.
     pub fn len(&self) -> usize {
-        self.table.len() - self.table.sum(Kind::Tombstone).entries as usize
+        self.table.len() - self.table.sum(TableEntryKind::Tombstone).entries as usize
     }
 
     /// Returns the number of keys and remembered tombstones: the entries that a walk visits.
@@ -146,24 +146,26 @@ impl Shard {
             memory,
             longest_probe: self.longest_probe(),
             keys: self.len() as u64,
-            accounts: self.table.sum(Kind::Account).entries,
-            values: self.table.sum(Kind::Value).entries,
-            entities: self.table.sum(Kind::Entity).entries,
-            tombstones: self.table.sum(Kind::Tombstone).entries,
-            timers: self.timers.len(Lane::Accounts) + self.timers.len(Lane::Others),
+            accounts: self.table.sum(TableEntryKind::Account).entries,
+            values: self.table.sum(TableEntryKind::Value).entries,
+            entities: self.table.sum(TableEntryKind::Entity).entries,
+            tombstones: self.table.sum(TableEntryKind::Tombstone).entries,
+            timers: self.timers.len(TimerGroup::Accounts) + self.timers.len(TimerGroup::Others),
             // Each expiring entry has one timer, and so does each tombstone.
-            expiring: self.timers.len(Lane::Others) - self.table.sum(Kind::Tombstone).entries,
+            expiring: self.timers.len(TimerGroup::Others)
+                - self.table.sum(TableEntryKind::Tombstone).entries,
             ..self.stats
         }
     }
 
     fn memory(&self) -> Memory {
         Memory {
-            accounts: self.table.sum(Kind::Account).bytes
+            accounts: self.table.sum(TableEntryKind::Account).bytes
                 + self.blocks.memory_bytes()
                 + self.annexes.memory_bytes(),
-            values: self.table.sum(Kind::Value).bytes,
-            entities: self.table.sum(Kind::Entity).bytes + self.table.sum(Kind::Tombstone).bytes,
+            values: self.table.sum(TableEntryKind::Value).bytes,
+            entities: self.table.sum(TableEntryKind::Entity).bytes
+                + self.table.sum(TableEntryKind::Tombstone).bytes,
             table: self.table.slots_memory_bytes(),
             timers: self.timers.memory_bytes(),
             index: self.index.as_ref().map_or(0, Index::memory_bytes)
@@ -179,12 +181,12 @@ impl Shard {
     }
 
     /// Finds a key's entry, unless it has expired.
-    fn find(&self, now: Time, key: Key<'_>) -> Option<Place> {
+    fn find(&self, now: Time, key: Key<'_>) -> Option<TablePosition> {
         self.table.find(key).filter(|&place| !self.table.at(place).is_over(now))
     }
 
     /// Finds a key's entry as [`Shard::find`] does, and removes it if it has expired.
-    fn expire(&mut self, now: Time, key: Key<'_>) -> Option<Place> {
+    fn expire(&mut self, now: Time, key: Key<'_>) -> Option<TablePosition> {
         let place = self.table.find(key)?;
         if !self.table.at(place).is_over(now) {
             return Some(place);
@@ -195,7 +197,7 @@ impl Shard {
 
     /// Removes an expired entry. In a group the removal is logged: otherwise nodes whose clocks differ would disagree
     /// on which keys exist.
-    fn remove_expired(&mut self, hash: u64, place: Place) {
+    fn remove_expired(&mut self, hash: u64, place: TablePosition) {
         self.stats.expired += 1;
         let entry = self.remove(hash, place);
         if let Some(journal) = &mut self.journal
@@ -206,10 +208,10 @@ impl Shard {
     }
 
     /// Writes a key's entry, over the one at the place or as a new one. Not used for accounts.
-    fn write(&mut self, key: Key<'_>, place: Option<Place>, head: Head, value: &[u8]) {
+    fn write(&mut self, key: Key<'_>, place: Option<TablePosition>, head: Head, value: &[u8]) {
         self.changes(key.bytes());
         let place = match place {
-            None => self.table.insert(key.hash(), Entry::new(head, key.bytes(), value)),
+            None => self.table.insert(key.hash(), TableEntry::new(head, key.bytes(), value)),
             Some(place) if self.table.at(place).has_shape_of(head) => {
                 self.table.update(place, |entry| {
                     entry.set_value(value);
@@ -218,7 +220,7 @@ impl Shard {
                 place
             }
             Some(place) => {
-                self.replace(place, Entry::new(head, key.bytes(), value));
+                self.replace(place, TableEntry::new(head, key.bytes(), value));
                 place
             }
         };
@@ -228,13 +230,13 @@ impl Shard {
     }
 
     /// Replaces an entry with another of the same key; the timer is kept if possible.
-    fn replace(&mut self, place: Place, mut entry: Entry) {
+    fn replace(&mut self, place: TablePosition, mut entry: TableEntry) {
         let old = self.table.at(place);
         let armed = old.armed();
         if entry.expires().is_some() {
             entry.arm(armed);
         } else {
-            self.timers.disarm(Lane::of(old.kind()), armed, old.key());
+            self.timers.disarm(TimerGroup::of(old.kind()), armed, old.key());
         }
         if is_entry_in_parts(old) {
             self.annexes.remove(old.key());
@@ -243,13 +245,13 @@ impl Shard {
     }
 
     /// Removes an entry with its timer, index entry and annex.
-    fn remove(&mut self, hash: u64, place: Place) -> Entry {
+    fn remove(&mut self, hash: u64, place: TablePosition) -> TableEntry {
         let entry = self.table.remove(place);
         self.changes(entry.key());
         if is_entry_in_parts(&entry) {
             self.annexes.remove(entry.key());
         }
-        self.timers.disarm(Lane::of(entry.kind()), entry.armed(), entry.key());
+        self.timers.disarm(TimerGroup::of(entry.kind()), entry.armed(), entry.key());
         if let Some(value_hash) = self.value_hash(&entry) {
             self.unindex(hash, value_hash);
         }
@@ -257,9 +259,9 @@ impl Shard {
     }
 
     /// Arms the entry's timer, unless it is armed for an earlier time.
-    fn arm(&mut self, hash: u64, place: Place, due: Time) {
+    fn arm(&mut self, hash: u64, place: TablePosition, due: Time) {
         let entry = self.table.at(place);
-        let (armed, lane, tick) = (entry.armed(), Lane::of(entry.kind()), tick_of(due));
+        let (armed, lane, tick) = (entry.armed(), TimerGroup::of(entry.kind()), tick_of(due));
         let sooner = match armed.tick {
             NEAR => due < self.timers.near_time(armed),
             armed => tick < armed,
@@ -272,22 +274,22 @@ impl Shard {
     }
 
     /// Disarms the entry's timer.
-    fn disarm(&mut self, place: Place) {
+    fn disarm(&mut self, place: TablePosition) {
         let entry = self.table.at(place);
-        self.timers.disarm(Lane::of(entry.kind()), entry.armed(), entry.key());
+        self.timers.disarm(TimerGroup::of(entry.kind()), entry.armed(), entry.key());
         self.table.at_mut(place).arm(Armed { timer: 0, tick: UNARMED });
     }
 
     /// Returns the hash of an entry's value in the index, None when the entry is not indexed.
-    fn value_hash(&self, entry: &Entry) -> Option<u64> {
-        let index = self.index.as_ref().filter(|_| entry.kind() == Kind::Entity)?;
+    fn value_hash(&self, entry: &TableEntry) -> Option<u64> {
+        let index = self.index.as_ref().filter(|_| entry.kind() == TableEntryKind::Entity)?;
         Some(index.value_hash(entry.value()))
     }
 
     /// Removes a pair from the index, unless an entity of the table still has that key hash and value: the same entity,
     /// or one whose hash collides.
     fn unindex(&mut self, hash: u64, value_hash: u64) {
-        let is_so = |entry: &Entry| self.value_hash(entry) == Some(value_hash);
+        let is_so = |entry: &TableEntry| self.value_hash(entry) == Some(value_hash);
         if !self.table.of_hash(hash).any(is_so)
             && let Some(index) = &mut self.index
         {
@@ -298,6 +300,6 @@ impl Shard {
 
 /// Reports whether an entry is an account that is kept in parts.
 #[inline]
-fn is_entry_in_parts(entry: &Entry) -> bool {
-    entry.kind() == Kind::Account && is_in_parts(entry.value())
+fn is_entry_in_parts(entry: &TableEntry) -> bool {
+    entry.kind() == TableEntryKind::Account && is_in_parts(entry.value())
 }

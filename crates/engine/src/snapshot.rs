@@ -9,7 +9,7 @@ mod reader;
 mod writer;
 
 pub use plan::{Piece, Snapshot};
-pub use reader::{Ranges, Shown, SnapshotError, SnapshotReader, shown_by_snapshots};
+pub use reader::{Ranges, SnapshotError, SnapshotReader, SnapshotSequences, shown_by_snapshots};
 pub use writer::SnapshotWriter;
 
 const PREFIX: &str = "snapshot-";

@@ -7,7 +7,7 @@
 mod chunk;
 mod scan;
 
-use crate::entry::{Entry, Kind};
+use crate::entry::{TableEntry, TableEntryKind};
 use crate::key::{Key, KeyHasher, position};
 use hashbrown::HashTable;
 use std::cell::Cell;
@@ -30,7 +30,7 @@ const BLOCK_BYTES: u64 = 8;
 
 /// Position of an entry in the table, valid until the next insert or removal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct TablePosition {
     segment: u32,
     bucket: usize,
 }
@@ -48,7 +48,7 @@ pub(crate) struct Table {
     /// Segment numbers, 2^depth of them, in the order of positions.
     directory: Vec<u32>,
     depth: u32,
-    segments: Vec<HashTable<Entry>>,
+    segments: Vec<HashTable<TableEntry>>,
     /// Leading bits that all positions of a segment share, by segment number.
     depths: Vec<u8>,
     /// Number of segments of each depth. When none has the greatest depth, the directory is halved.
@@ -56,7 +56,7 @@ pub(crate) struct Table {
     /// Numbers of unused segments.
     free: Vec<u32>,
     hasher: KeyHasher,
-    sums: [KindSum; Kind::COUNT],
+    sums: [KindSum; TableEntryKind::COUNT],
     /// Bytes of the segments' slots.
     slot_bytes: u64,
     /// Most keys that one look-up has compared. A cell, because a look-up does not otherwise change the table.
@@ -95,23 +95,23 @@ impl Table {
         self.longest_probe.get()
     }
 
-    pub(crate) fn sum(&self, kind: Kind) -> KindSum {
+    pub(crate) fn sum(&self, kind: TableEntryKind) -> KindSum {
         self.sums[kind as usize]
     }
 
     /// Returns the bytes of everything except the entries.
     pub(crate) fn slots_memory_bytes(&self) -> u64 {
         let numbers = (self.directory.capacity() + self.free.capacity()) * size_of::<u32>();
-        let segments = self.segments.capacity() * size_of::<HashTable<Entry>>();
+        let segments = self.segments.capacity() * size_of::<HashTable<TableEntry>>();
         (numbers + segments + self.depths.capacity()) as u64 + self.slot_bytes
     }
 
-    pub(crate) fn find(&self, key: Key<'_>) -> Option<Place> {
+    pub(crate) fn find(&self, key: Key<'_>) -> Option<TablePosition> {
         self.find_by(key.hash(), |entry| entry.key() == key.bytes())
     }
 
     /// Finds the entry of this hash that has this timer.
-    pub(crate) fn find_timer(&self, hash: u64, timer: u32) -> Option<Place> {
+    pub(crate) fn find_timer(&self, hash: u64, timer: u32) -> Option<TablePosition> {
         use crate::entry::UNARMED;
         self.find_by(hash, |entry| {
             let armed = entry.armed();
@@ -120,25 +120,25 @@ impl Table {
     }
 
     /// Returns the entries whose key has exactly this hash: normally one, rarely more.
-    pub(crate) fn of_hash(&self, hash: u64) -> impl Iterator<Item = &Entry> {
+    pub(crate) fn of_hash(&self, hash: u64) -> impl Iterator<Item = &TableEntry> {
         self.segments[self.segment_of(hash) as usize]
             .iter_hash(hash)
             .filter(move |entry| self.hasher.hash(entry.key()) == hash)
     }
 
-    pub(crate) fn at(&self, place: Place) -> &Entry {
+    pub(crate) fn at(&self, place: TablePosition) -> &TableEntry {
         let entry = self.segments[place.segment as usize].get_bucket(place.bucket);
         entry.expect("a place is used before the next entry comes or goes")
     }
 
     /// Returns an entry for changes that keep the length of its allocation.
-    pub(crate) fn at_mut(&mut self, place: Place) -> &mut Entry {
+    pub(crate) fn at_mut(&mut self, place: TablePosition) -> &mut TableEntry {
         let entry = self.segments[place.segment as usize].get_bucket_mut(place.bucket);
         entry.expect("a place is used before the next entry comes or goes")
     }
 
     /// Applies a change that may alter the length of the entry's allocation. The key stays; the kind may change.
-    pub(crate) fn update(&mut self, place: Place, change: impl FnOnce(&mut Entry)) {
+    pub(crate) fn update(&mut self, place: TablePosition, change: impl FnOnce(&mut TableEntry)) {
         let entry = self.segments[place.segment as usize].get_bucket_mut(place.bucket);
         let entry = entry.expect("a place is used before the next entry comes or goes");
         let sum = &mut self.sums[entry.kind() as usize];
@@ -151,7 +151,7 @@ impl Table {
     }
 
     /// Inserts an entry whose key is not in the table.
-    pub(crate) fn insert(&mut self, hash: u64, entry: Entry) -> Place {
+    pub(crate) fn insert(&mut self, hash: u64, entry: TableEntry) -> TablePosition {
         let sum = &mut self.sums[entry.kind() as usize];
         sum.entries += 1;
         sum.bytes += entry.memory_bytes();
@@ -166,10 +166,10 @@ impl Table {
         let bucket =
             entries.insert_unique(hash, entry, |entry| hasher.hash(entry.key())).bucket_index();
         self.slot_bytes = self.slot_bytes - before + slot_bytes(entries);
-        Place { segment, bucket }
+        TablePosition { segment, bucket }
     }
 
-    pub(crate) fn remove(&mut self, place: Place) -> Entry {
+    pub(crate) fn remove(&mut self, place: TablePosition) -> TableEntry {
         let entries = &mut self.segments[place.segment as usize];
         let found = entries.get_bucket_entry(place.bucket);
         let Ok(found) = found else {
@@ -189,7 +189,7 @@ impl Table {
 
     /// Returns the bucket that a look-up of this hash would examine first, for [`crate::Shard::touch`]. It loads
     /// control bytes, but neither slot nor entry.
-    pub(crate) fn guess(&self, hash: u64) -> Option<Place> {
+    pub(crate) fn guess(&self, hash: u64) -> Option<TablePosition> {
         self.find_by(hash, |_| true)
     }
 
@@ -235,7 +235,7 @@ impl Table {
         *self = Table { longest_probe, ..Table::new(self.hasher.clone()) };
     }
 
-    fn find_by(&self, hash: u64, mut eq: impl FnMut(&Entry) -> bool) -> Option<Place> {
+    fn find_by(&self, hash: u64, mut eq: impl FnMut(&TableEntry) -> bool) -> Option<TablePosition> {
         let segment = self.segment_of(hash);
         let mut compared = 0;
         let bucket = self.segments[segment as usize].find_bucket_index(hash, |entry| {
@@ -245,7 +245,7 @@ impl Table {
         if compared > self.longest_probe.get() {
             self.longest_probe.set(compared);
         }
-        Some(Place { segment, bucket: bucket? })
+        Some(TablePosition { segment, bucket: bucket? })
     }
 
     fn segment_of(&self, hash: u64) -> u32 {
@@ -307,7 +307,7 @@ impl Table {
         self.directory[middle..slots.end].fill(new);
     }
 
-    fn add_segment(&mut self, entries: HashTable<Entry>) -> u32 {
+    fn add_segment(&mut self, entries: HashTable<TableEntry>) -> u32 {
         if let Some(number) = self.free.pop() {
             self.segments[number as usize] = entries;
             return number;
@@ -383,7 +383,7 @@ impl Table {
     }
 }
 
-fn slot_bytes(entries: &HashTable<Entry>) -> u64 {
+fn slot_bytes(entries: &HashTable<TableEntry>) -> u64 {
     match entries.allocation_size() {
         0 => 0,
         bytes => bytes as u64 + BLOCK_BYTES,

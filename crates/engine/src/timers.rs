@@ -5,7 +5,7 @@
 //! Timers of the same tick form a list. When the tick arrives, timers of accounts move from there into an order by
 //! (time, id), in which the shard commits them (I9); those of values and entities need no order.
 
-use crate::entry::{Armed, Kind, UNARMED};
+use crate::entry::{Armed, TableEntryKind, UNARMED};
 use scurry_ledger::Time;
 use std::collections::BTreeMap;
 
@@ -26,22 +26,22 @@ const CHUNK_LEN: usize = 1_024;
 
 /// Group of timers with lists of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Lane {
+pub(crate) enum TimerGroup {
     /// Timers of accounts.
     Accounts,
     /// Timers of values and entities.
     Others,
 }
 
-impl Lane {
+impl TimerGroup {
     /// Returns the lane of a kind of entry.
-    pub(crate) fn of(kind: Kind) -> Lane {
-        if kind == Kind::Account { Lane::Accounts } else { Lane::Others }
+    pub(crate) fn of(kind: TableEntryKind) -> TimerGroup {
+        if kind == TableEntryKind::Account { TimerGroup::Accounts } else { TimerGroup::Others }
     }
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Node {
+struct TimerNode {
     /// Hash of the entry's key.
     hash: u64,
     /// The tick; of a near timer, the time in milliseconds.
@@ -53,7 +53,7 @@ struct Node {
 /// The timers of a shard.
 #[derive(Debug, Default)]
 pub(crate) struct Timers {
-    chunks: Vec<Box<[Node]>>,
+    chunks: Vec<Box<[TimerNode]>>,
     /// Head of the list of unused nodes, linked by `next`.
     free: Option<u32>,
     /// Number of nodes ever used.
@@ -77,16 +77,16 @@ fn start_of(tick: u64) -> Time {
 
 impl Timers {
     /// Returns the number of armed timers of a lane.
-    pub(crate) fn len(&self, lane: Lane) -> u64 {
+    pub(crate) fn len(&self, lane: TimerGroup) -> u64 {
         self.len[lane as usize]
     }
 
     /// Arms a timer for a tick.
-    pub(crate) fn arm(&mut self, lane: Lane, hash: u64, tick: u64) -> Armed {
+    pub(crate) fn arm(&mut self, lane: TimerGroup, hash: u64, tick: u64) -> Armed {
         let timer = self.allocate();
         let first = self.ticks[lane as usize].insert(tick, timer);
         *self.node_mut(timer) =
-            Node { hash, at: tick, previous: NONE, next: first.unwrap_or(NONE) };
+            TimerNode { hash, at: tick, previous: NONE, next: first.unwrap_or(NONE) };
         if let Some(first) = first {
             self.node_mut(first).previous = timer;
         }
@@ -95,7 +95,7 @@ impl Timers {
     }
 
     /// Removes a timer. `key` is the key of its entry.
-    pub(crate) fn disarm(&mut self, lane: Lane, armed: Armed, key: &[u8]) {
+    pub(crate) fn disarm(&mut self, lane: TimerGroup, armed: Armed, key: &[u8]) {
         if armed.tick == UNARMED {
             return;
         }
@@ -116,19 +116,19 @@ impl Timers {
     }
 
     /// Returns the first tick of a lane that has timers.
-    pub(crate) fn first_tick(&self, lane: Lane) -> Option<u64> {
+    pub(crate) fn first_tick(&self, lane: TimerGroup) -> Option<u64> {
         self.ticks[lane as usize].first_key_value().map(|(tick, _)| *tick)
     }
 
     /// Returns a timer of the first tick of a lane, with the hash of its key.
-    pub(crate) fn first(&self, lane: Lane) -> Option<(u32, u64)> {
+    pub(crate) fn first(&self, lane: TimerGroup) -> Option<(u32, u64)> {
         let (_, timer) = self.ticks[lane as usize].first_key_value()?;
         Some((*timer, self.node(*timer).hash))
     }
 
     /// Moves an account's timer from the list of its tick into the order by (time, id).
     pub(crate) fn bring_near(&mut self, timer: u32, time: Time, key: &[u8]) -> Armed {
-        self.unlink(Lane::Accounts, timer);
+        self.unlink(TimerGroup::Accounts, timer);
         self.node_mut(timer).at = u64::from_ne_bytes(time.0.to_ne_bytes());
         self.near.insert((time, Box::from(key)), timer);
         self.near_key_bytes += key.len() as u64;
@@ -144,8 +144,8 @@ impl Timers {
     /// is over: reads have hidden them since their expiry.
     pub(crate) fn next(&self) -> Option<Time> {
         let near = self.near.first_key_value().map(|((time, _), _)| *time);
-        let account = self.first_tick(Lane::Accounts).map(start_of);
-        let other = self.first_tick(Lane::Others).map(|tick| start_of(tick + 1));
+        let account = self.first_tick(TimerGroup::Accounts).map(start_of);
+        let other = self.first_tick(TimerGroup::Others).map(|tick| start_of(tick + 1));
         [near, account, other].into_iter().flatten().min()
     }
 
@@ -155,7 +155,7 @@ impl Timers {
 
     /// Returns the bytes of nodes, lists and orders.
     pub(crate) fn memory_bytes(&self) -> u64 {
-        let nodes = self.chunks.len() * (CHUNK_LEN * size_of::<Node>() + 8 + 16);
+        let nodes = self.chunks.len() * (CHUNK_LEN * size_of::<TimerNode>() + 8 + 16);
         let ticks: usize = self.ticks.iter().map(BTreeMap::len).sum();
         nodes as u64
             + ticks as u64 * TREE_TICK_BYTES
@@ -163,11 +163,11 @@ impl Timers {
             + self.near_key_bytes
     }
 
-    fn node(&self, timer: u32) -> &Node {
+    fn node(&self, timer: u32) -> &TimerNode {
         &self.chunks[timer as usize / CHUNK_LEN][timer as usize % CHUNK_LEN]
     }
 
-    fn node_mut(&mut self, timer: u32) -> &mut Node {
+    fn node_mut(&mut self, timer: u32) -> &mut TimerNode {
         &mut self.chunks[timer as usize / CHUNK_LEN][timer as usize % CHUNK_LEN]
     }
 
@@ -178,7 +178,7 @@ impl Timers {
             return timer;
         }
         if self.used as usize == self.chunks.len() * CHUNK_LEN {
-            self.chunks.push(vec![Node::default(); CHUNK_LEN].into_boxed_slice());
+            self.chunks.push(vec![TimerNode::default(); CHUNK_LEN].into_boxed_slice());
         }
         self.used += 1;
         assert!(self.used < NONE, "a shard has fewer than 2^32 entries");
@@ -190,8 +190,8 @@ impl Timers {
         self.free = Some(timer);
     }
 
-    fn unlink(&mut self, lane: Lane, timer: u32) {
-        let Node { at, previous, next, .. } = *self.node(timer);
+    fn unlink(&mut self, lane: TimerGroup, timer: u32) {
+        let TimerNode { at, previous, next, .. } = *self.node(timer);
         if next != NONE {
             self.node_mut(next).previous = previous;
         }

@@ -6,8 +6,8 @@ use scurry_codec::{
     read_change,
 };
 use scurry_ledger::{
-    Account, AccountContribution, Change, Command, Decision, Limits, Named, Op, Status, Time,
-    apply_op, decide_denied_with, decide_with, next_due, seal, tick_in_place, view_in_place,
+    Account, AccountContribution, Change, Command, Decision, Limits, NamedSessions, Op, Status,
+    Time, apply_op, decide_denied_with, decide_with, next_due, seal, tick_in_place, view_in_place,
 };
 
 /// Most bytes of a buffer that is kept for the next account: few accounts are longer.
@@ -35,7 +35,7 @@ pub struct WorkingAccount {
     /// Buffer for the facts of a Change.
     ops: Vec<Op>,
     /// The sessions that the facts of a Change name.
-    named: Named,
+    named: NamedSessions,
 }
 
 impl WorkingAccount {
@@ -222,7 +222,7 @@ pub(crate) fn parts_len(account: &Account) -> usize {
 /// An account to which facts are applied as they are decoded.
 struct Applied<'s> {
     account: &'s mut Option<Account>,
-    named: &'s mut Named,
+    named: &'s mut NamedSessions,
     at: Time,
 }
 

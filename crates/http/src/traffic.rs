@@ -6,7 +6,7 @@ use axum::http::Method;
 use axum::middleware::Next;
 use axum::response::Response;
 use rustix::system::uname;
-use scurry_server::{Certificates, Expiry, Exposition, Histogram, Kind, show_certificates};
+use scurry_server::{Certificates, Expiry, Exposition, Histogram, MetricKind, show_certificates};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -94,7 +94,7 @@ impl Traffic {
         let (machine, listen) = (uname(), self.listen.to_string());
         page.metric(
             "scurry_http_info",
-            Kind::Gauge,
+            MetricKind::Gauge,
             "Always 1; the labels say which door this is.",
         );
         let labels = [
@@ -106,7 +106,7 @@ impl Traffic {
         page.sample(&labels, 1);
         let requests = self.requests();
         let help = "Requests that were answered, by the door's own name of the path.";
-        page.metric("scurry_http_requests_total", Kind::Counter, help);
+        page.metric("scurry_http_requests_total", MetricKind::Counter, help);
         for (route, of_route) in &*requests {
             for ((method, status), count) in &of_route.answered {
                 let status = status.to_string();
@@ -115,19 +115,19 @@ impl Traffic {
             }
         }
         let help = "From the head of a request until its answer was made.";
-        page.metric("scurry_http_request_duration_seconds", Kind::Histogram, help);
+        page.metric("scurry_http_request_duration_seconds", MetricKind::Histogram, help);
         for (route, OfRoute { durations: histogram, .. }) in &*requests {
             page.histogram(&[("route", route)], histogram.cumulative(), histogram.sum_seconds());
         }
         let load = |count: &AtomicU64| count.load(Ordering::Relaxed);
         let help = "Open connections of the HTTP door.";
-        page.single("scurry_http_connections", Kind::Gauge, help, load(&self.connections));
+        page.single("scurry_http_connections", MetricKind::Gauge, help, load(&self.connections));
         let help = "Connections that the HTTP door has taken in.";
         let name = "scurry_http_connections_accepted_total";
-        page.single(name, Kind::Counter, help, load(&self.accepted));
+        page.single(name, MetricKind::Counter, help, load(&self.accepted));
         let help = "Connections that were closed at once because there were too many.";
         let name = "scurry_http_connections_refused_total";
-        page.single(name, Kind::Counter, help, load(&self.refused));
+        page.single(name, MetricKind::Counter, help, load(&self.refused));
     }
 }
 

@@ -1,8 +1,8 @@
 //! The state of one account: what `apply` changes and `validate` checks.
 
 use crate::{
-    Answers, Counted, Cycle, Id, ItemKey, Limit, Name, Period, Time, TombstoneKind, Tombstones,
-    Transactions,
+    Answers, Cycle, Id, ItemKey, Limit, LimitSubject, Name, Period, Time, TombstoneKind,
+    Tombstones, Transactions,
 };
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -505,8 +505,8 @@ impl Account {
     /// Returns the held part of a limit of this account: for a limit of sessions, the number of open sessions.
     pub fn held_in(&self, limit: &Limit) -> i64 {
         match limit.counted {
-            Counted::Sessions => i64::try_from(self.sessions_open()).unwrap_or(i64::MAX),
-            Counted::Units { .. } => limit.held,
+            LimitSubject::Sessions => i64::try_from(self.sessions_open()).unwrap_or(i64::MAX),
+            LimitSubject::Units { .. } => limit.held,
         }
     }
 

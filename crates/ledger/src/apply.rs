@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 
 /// Applies a Change to the state it was decided on.
 pub fn apply(account: &mut Option<Account>, change: &Change) {
-    let mut named = Named::default();
+    let mut named = NamedSessions::default();
     for op in &change.ops {
         apply_op(account, &mut named, op, change.at);
     }
@@ -20,7 +20,7 @@ pub fn apply(account: &mut Option<Account>, change: &Change) {
 
 /// Sessions that the facts of one Change have named so far, by number.
 #[derive(Clone, Debug)]
-pub struct Named {
+pub struct NamedSessions {
     /// Position of session number 0 in [`Account::sessions`]. Kept apart from the others because few Changes name a
     /// second session.
     first: usize,
@@ -30,19 +30,19 @@ pub struct Named {
     next: u32,
 }
 
-impl Default for Named {
-    fn default() -> Named {
-        Named { first: Named::GONE, others: Vec::new(), next: 0 }
+impl Default for NamedSessions {
+    fn default() -> NamedSessions {
+        NamedSessions { first: NamedSessions::GONE, others: Vec::new(), next: 0 }
     }
 }
 
-impl Named {
+impl NamedSessions {
     const GONE: usize = usize::MAX;
 
     /// Removes all names: another Change begins.
     pub fn clear(&mut self) {
         self.others.clear();
-        (self.first, self.next) = (Named::GONE, 0);
+        (self.first, self.next) = (NamedSessions::GONE, 0);
     }
 
     /// Gives the session at this position the next number.
@@ -65,7 +65,7 @@ impl Named {
     pub(crate) fn pop(&mut self) {
         self.next = self.next.wrapping_sub(1);
         if self.next == 0 {
-            self.first = Named::GONE;
+            self.first = NamedSessions::GONE;
         } else {
             self.others.pop();
         }
@@ -80,13 +80,13 @@ impl Named {
     #[cold]
     fn place_of_another(&self, at: SessionAt) -> usize {
         let found = self.others.iter().find(|(number, _)| *number == at.0);
-        found.map_or(Named::GONE, |(_, place)| *place)
+        found.map_or(NamedSessions::GONE, |(_, place)| *place)
     }
 
     fn close(&mut self, closed: usize) {
         if self.first == closed {
-            self.first = Named::GONE;
-        } else if self.first != Named::GONE {
+            self.first = NamedSessions::GONE;
+        } else if self.first != NamedSessions::GONE {
             self.first -= usize::from(self.first > closed);
         }
         self.others.retain(|(_, place)| *place != closed);
@@ -108,7 +108,7 @@ pub fn seal(account: &mut Option<Account>, at: Time) {
 /// Applies one fact of a Change made at `at`; call [`seal`] after the last one. For callers that read facts one by one
 /// instead of calling [`apply`]. `named` must be empty when a Change begins.
 #[inline(always)]
-pub fn apply_op(account: &mut Option<Account>, named: &mut Named, op: &Op, at: Time) {
+pub fn apply_op(account: &mut Option<Account>, named: &mut NamedSessions, op: &Op, at: Time) {
     match op {
         Op::Create(status) => {
             debug_assert!(account.is_none());
@@ -126,7 +126,7 @@ pub fn apply_op(account: &mut Option<Account>, named: &mut Named, op: &Op, at: T
 
 impl Account {
     #[inline(always)]
-    fn apply_op(&mut self, named: &mut Named, op: &Op, at: Time) {
+    fn apply_op(&mut self, named: &mut NamedSessions, op: &Op, at: Time) {
         match op {
             Op::Create(_) | Op::Delete => {}
             Op::SetStatus(status) => self.status = *status,
@@ -360,14 +360,14 @@ impl Account {
 
     /// Adjusts `held` of each limit that counts the item by the change of its hold. Few accounts have limits.
     #[inline(always)]
-    fn count_held(&mut self, named: &Named, at: ItemAt, amount: i64) {
+    fn count_held(&mut self, named: &NamedSessions, at: ItemAt, amount: i64) {
         if !self.limits.is_empty() {
             self.count_held_in_limits(named, at, amount);
         }
     }
 
     #[inline(never)]
-    fn count_held_in_limits(&mut self, named: &Named, at: ItemAt, amount: i64) {
+    fn count_held_in_limits(&mut self, named: &NamedSessions, at: ItemAt, amount: i64) {
         let session = self.sessions.get(named.place(at.session));
         let item = session.and_then(|session| session.items.get(usize::from(at.item)));
         debug_assert!(item.is_some());
@@ -424,7 +424,12 @@ impl Account {
     }
 
     #[inline(always)]
-    fn with_session(&mut self, named: &Named, at: SessionAt, change: impl FnOnce(&mut Session)) {
+    fn with_session(
+        &mut self,
+        named: &NamedSessions,
+        at: SessionAt,
+        change: impl FnOnce(&mut Session),
+    ) {
         let found = self.sessions.get_mut(named.place(at));
         debug_assert!(found.is_some());
         if let Some(session) = found {
@@ -433,7 +438,7 @@ impl Account {
     }
 
     #[inline(always)]
-    fn with_item(&mut self, named: &Named, at: ItemAt, change: impl FnOnce(&mut Item)) {
+    fn with_item(&mut self, named: &NamedSessions, at: ItemAt, change: impl FnOnce(&mut Item)) {
         self.with_session(named, at.session, |session| {
             let found = session.items.get_mut(usize::from(at.item));
             debug_assert!(found.is_some());

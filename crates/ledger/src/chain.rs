@@ -28,7 +28,7 @@ pub struct ChainRejection {
 
 /// Verdict on a chain, derived from the decisions on its links, each decided as if it were alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum ChainVerdict {
     /// Every link is carried out as decided.
     Commit,
     /// At least one link is denied. Each link that is denied by itself is carried out as decided; the others are
@@ -74,8 +74,8 @@ pub fn decide_chain(
     let mut stored = Vec::new();
     for ((account, link), decision) in each().zip(decisions) {
         match (verdict, decision) {
-            (Verdict::Reject(rejection), _) => return ChainDecision::Reject(rejection),
-            (Verdict::Deny, Decision::Commit(_, answer)) if !is_denial(&answer) => {
+            (ChainVerdict::Reject(rejection), _) => return ChainDecision::Reject(rejection),
+            (ChainVerdict::Deny, Decision::Commit(_, answer)) if !is_denial(&answer) => {
                 let mut draft = account.cloned();
                 let ops = &mut Vec::new();
                 let denied = decide_denied_with(ops, &mut draft, &link.command, now, limits);
@@ -89,7 +89,7 @@ pub fn decide_chain(
             (_, Decision::Reject(_)) => {}
         }
     }
-    if verdict == Verdict::Replay {
+    if verdict == ChainVerdict::Replay {
         ChainDecision::Replay(stored)
     } else {
         ChainDecision::Commit(commits)
@@ -134,26 +134,29 @@ fn may_be_chained(command: &Command<'_>) -> bool {
 }
 
 /// Returns the verdict on a chain from the decisions on its links.
-pub fn judge(decisions: &[Decision]) -> Verdict {
+pub fn judge(decisions: &[Decision]) -> ChainVerdict {
     let (mut replays, mut denials) = (0, 0);
     for (at, decision) in decisions.iter().enumerate() {
         match decision {
             Decision::Reject(rejection) => {
-                return Verdict::Reject(ChainRejection { link: Some(at), rejection: *rejection });
+                return ChainVerdict::Reject(ChainRejection {
+                    link: Some(at),
+                    rejection: *rejection,
+                });
             }
             Decision::Replay(_) => replays += 1,
             Decision::Commit(_, answer) => denials += usize::from(is_denial(answer)),
         }
     }
     if replays == decisions.len() {
-        return Verdict::Replay;
+        return ChainVerdict::Replay;
     }
     // Some commands are duplicates and others are not: to carry out only the others would break all or none.
     if replays > 0 {
         let link = decisions.iter().position(|one| matches!(one, Decision::Replay(_)));
-        return Verdict::Reject(ChainRejection { link, rejection: PART_IS_KNOWN });
+        return ChainVerdict::Reject(ChainRejection { link, rejection: PART_IS_KNOWN });
     }
-    if denials > 0 { Verdict::Deny } else { Verdict::Commit }
+    if denials > 0 { ChainVerdict::Deny } else { ChainVerdict::Commit }
 }
 
 const PART_IS_KNOWN: Rejection = Rejection {

@@ -1,7 +1,7 @@
 //! Commands to one account. They borrow from the host's input, which is parsed in place. `decide` checks every field
 //! again, so a host needs to check grammar only, not values.
 
-use crate::{Counted, ItemKey, Name, Overrun, Period, Status, Time};
+use crate::{ItemKey, LimitSubject, Name, Overrun, Period, Status, Time};
 
 /// A command to one account. The account's id is not part of it, as the host has already found the account. Names
 /// follow docs/commands.md.
@@ -184,7 +184,7 @@ pub enum LimitTerms {
     /// Creates the limit, or changes an existing one.
     Set {
         /// Things that it counts; for an existing limit an expected value.
-        counted: Counted,
+        counted: LimitSubject,
         /// Minor units or open sessions, at least 0.
         amount: i64,
         /// Period after which `used` resets: default none at creation, else the present value.

@@ -15,7 +15,7 @@ mod session;
 mod transaction;
 mod units;
 
-use crate::digest::Body;
+use crate::digest::CommandBody;
 use crate::{
     Account, Answer, Change, Code, Command, Create, Decision, Limits, Op, Rejection, Time,
 };
@@ -23,7 +23,7 @@ use alloc::vec::Vec;
 pub(crate) use draft::Draft;
 pub use due::next_due;
 pub(crate) use due::{expire_due, is_due};
-pub(crate) use limit::Counting;
+pub(crate) use limit::CountedUnits;
 pub(crate) use units::{grantable, shortage};
 
 /// Decides one command on one account (docs/ledger.md). Pure: the same arguments give the same decision. `now` is the
@@ -145,7 +145,7 @@ fn run(draft: &mut Draft<'_>, command: &Command<'_>) -> Step<Outcome> {
     } else if !matches!(command, Command::Create(_)) {
         return reject(Code::UnknownAccount, "no account has this id: create it with SCUR.CREATE");
     }
-    let body = &Body::new(command);
+    let body = &CommandBody::new(command);
     match command {
         Command::Create(create) => account::create(draft, create, body),
         Command::Status { txn, status, identities } => {
@@ -175,10 +175,10 @@ fn stored(draft: &mut Draft<'_>, command: &Command<'_>) -> Option<Answer> {
         command
     {
         // A stored body passed the checks when it was answered, so there is no need to check its fields again.
-        return account::stored(draft, txn, &Body::new(command));
+        return account::stored(draft, txn, &CommandBody::new(command));
     }
     if let Command::DebitItems { txn, .. } | Command::RefundItems { txn, .. } = command {
-        return balance::stored(draft, txn, &Body::new(command));
+        return balance::stored(draft, txn, &CommandBody::new(command));
     }
     let (Command::Reserve(request) | Command::Update(request) | Command::Terminate(request)) =
         command
@@ -191,5 +191,5 @@ fn stored(draft: &mut Draft<'_>, command: &Command<'_>) -> Option<Answer> {
         return None;
     }
     expire_due(draft);
-    session::stored(draft, request, &Body::new(command))
+    session::stored(draft, request, &CommandBody::new(command))
 }

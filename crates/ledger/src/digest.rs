@@ -6,20 +6,20 @@
 //! every remembered id 8 bytes more.
 
 use crate::{
-    BucketAttributes, Command, Counted, Create, ItemAmount, ItemKey, ItemRequest, LimitTerms, Name,
-    NewBucket, Period, SessionRequest,
+    BucketAttributes, Command, Create, ItemAmount, ItemKey, ItemRequest, LimitSubject, LimitTerms,
+    Name, NewBucket, Period, SessionRequest,
 };
 use alloc::vec::Vec;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// The body of a command that is remembered by an id. The id itself and IFVERSION are no part of it.
-pub(crate) struct Body {
+pub(crate) struct CommandBody {
     digest: u64,
 }
 
-impl Body {
-    pub(crate) fn new(command: &Command<'_>) -> Body {
-        Body { digest: digest(command) }
+impl CommandBody {
+    pub(crate) fn new(command: &Command<'_>) -> CommandBody {
+        CommandBody { digest: digest(command) }
     }
 
     /// Returns the digest to store.
@@ -38,14 +38,14 @@ const WORDS: usize = 16;
 
 /// Bytes to hash, collected in words. Each word determines which words follow, so different bodies have different
 /// words.
-struct Words {
+struct HashedWords {
     near: [[u8; 8]; WORDS],
     len: usize,
     /// Words before `near` of a long request, which moved to the heap.
     far: Vec<u8>,
 }
 
-impl Words {
+impl HashedWords {
     /// Adds the command's number and one bit per option, from bit 8 on.
     #[inline]
     fn begin(&mut self, command: u8, options: u64) {
@@ -157,7 +157,7 @@ fn attribute_bits(attributes: &BucketAttributes) -> u64 {
 }
 
 #[inline]
-fn session(words: &mut Words, command: u8, request: &SessionRequest<'_>) {
+fn session(words: &mut HashedWords, command: u8, request: &SessionRequest<'_>) {
     let overrun = request.overrun.map_or(0, |overrun| 1 + overrun as u64);
     let options = [
         request.validity_ms.is_some(),
@@ -177,7 +177,7 @@ fn session(words: &mut Words, command: u8, request: &SessionRequest<'_>) {
     }
 }
 
-fn item_amounts(words: &mut Words, items: &[ItemAmount]) {
+fn item_amounts(words: &mut HashedWords, items: &[ItemAmount]) {
     for ItemAmount { key, unit, amount } in items {
         match key {
             ItemKey::Number(key) => words.word(u64::from(*key)),
@@ -191,7 +191,7 @@ fn item_amounts(words: &mut Words, items: &[ItemAmount]) {
     }
 }
 
-fn identities(words: &mut Words, identities: &[(Name, &[u8])]) {
+fn identities(words: &mut HashedWords, identities: &[(Name, &[u8])]) {
     words.word(identities.len() as u64);
     for (kind, value) in identities {
         words.name(*kind);
@@ -199,15 +199,15 @@ fn identities(words: &mut Words, identities: &[(Name, &[u8])]) {
     }
 }
 
-fn limit(words: &mut Words, limit: Name, terms: &LimitTerms) {
+fn limit(words: &mut HashedWords, limit: Name, terms: &LimitTerms) {
     let LimitTerms::Set { counted, amount, period, offset_minutes } = *terms else {
         words.begin(12, 0);
         return words.name(limit);
     };
     let period = period.map_or(0, |period| 1 + period as u64);
     let (unit, item) = match counted {
-        Counted::Sessions => (None, None),
-        Counted::Units { unit, item } => (Some(unit), item),
+        LimitSubject::Sessions => (None, None),
+        LimitSubject::Units { unit, item } => (Some(unit), item),
     };
     let is_named = matches!(item, Some(ItemKey::Id(_)));
     let options = bits(&[true, unit.is_some(), item.is_some(), offset_minutes.is_some(), is_named]);
@@ -227,7 +227,7 @@ fn limit(words: &mut Words, limit: Name, terms: &LimitTerms) {
 
 /// Returns the digest of a command's body; 0 for commands that have no id.
 fn digest(command: &Command<'_>) -> u64 {
-    let words = &mut Words { near: [[0; 8]; WORDS], len: 0, far: Vec::new() };
+    let words = &mut HashedWords { near: [[0; 8]; WORDS], len: 0, far: Vec::new() };
     match command {
         Command::Create(Create { txn: None, .. })
         | Command::Status { txn: None, .. }

@@ -26,7 +26,7 @@ mod view;
 
 pub use account::*;
 pub use answer::*;
-pub use apply::{Named, apply, apply_op, seal};
+pub use apply::{NamedSessions, apply, apply_op, seal};
 pub use chain::*;
 pub use change::*;
 pub use code::*;
@@ -35,7 +35,7 @@ pub use decide::{
     decide, decide_denied_with, decide_in_place, decide_with, next_due, tick, tick_in_place,
 };
 pub use item_key::{ITEM_KEY_LEN_MAX, ItemId, ItemKey};
-pub use limit::{Counted, Limit};
+pub use limit::{Limit, LimitSubject};
 pub use limits::*;
 pub use name::{ID_LEN_MAX, Id, NAME_LEN_MAX, Name, is_printable};
 pub use remembered::*;

@@ -5,7 +5,7 @@ use crate::{Cycle, ItemKey, Name, Time};
 
 /// The things that a limit counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Counted {
+pub enum LimitSubject {
     /// Open sessions of the account.
     Sessions,
     /// Units that are held, used or debited.
@@ -17,12 +17,12 @@ pub enum Counted {
     },
 }
 
-impl Counted {
+impl LimitSubject {
     /// Reports whether the limit counts units of this item, or units without an item (`None`).
     pub(crate) fn has(self, of: Name, key: Option<ItemKey>) -> bool {
         match self {
-            Counted::Sessions => false,
-            Counted::Units { unit, item } => unit == of && (item.is_none() || item == key),
+            LimitSubject::Sessions => false,
+            LimitSubject::Units { unit, item } => unit == of && (item.is_none() || item == key),
         }
     }
 }
@@ -35,7 +35,7 @@ pub struct Limit {
     /// Name of the limit within the account.
     pub id: Name,
     /// Things that it counts; this never changes.
-    pub counted: Counted,
+    pub counted: LimitSubject,
     /// Amount that may be used and held in a period: minor units, or open sessions; at least 0.
     pub amount: i64,
     /// Period and time zone after which `used` resets.

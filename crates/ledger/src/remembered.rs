@@ -11,6 +11,6 @@ mod tombstones;
 mod transactions;
 
 pub use answers::{Answers, PackedAnswer, StoredAnswer, WindowEntry};
-pub use records::{PackedRecord, Records, Remembered};
+pub use records::{PackedRecord, RecordKind, Records};
 pub use tombstones::{LateAnswer, Tombstone, TombstoneKind, Tombstones};
 pub use transactions::{DebitPart, DebitedItem, Transaction, Transactions};

@@ -1,7 +1,9 @@
 //! Checks the invariants of one state, by their numbers (ARCHITECTURE.md lists them all). Invariants about two states,
 //! or about an answer, are checked in testing/model, where both are at hand.
 
-use crate::{Account, Counted, Cycle, ITEMS_MAX, Item, LIMITS_MAX, Limit, Period, Session, Time};
+use crate::{
+    Account, Cycle, ITEMS_MAX, Item, LIMITS_MAX, Limit, LimitSubject, Period, Session, Time,
+};
 use alloc::collections::BTreeSet;
 use core::fmt;
 
@@ -204,7 +206,7 @@ fn limit_alone(limit: &Limit) -> Result<(), Violation> {
     ensure(offsets.contains(&offset), 20, "a limit has no time zone")?;
     let told = limit.told == 0 || Limit::THRESHOLDS.contains(&limit.told);
     ensure(told, 20, "a limit has told a threshold that there is not")?;
-    let of_sessions = limit.counted == Counted::Sessions;
+    let of_sessions = limit.counted == LimitSubject::Sessions;
     let unused = limit.used | limit.held == 0 && limit.cycle == Cycle::NONE;
     ensure(!of_sessions || unused, 20, "a limit of sessions has units")
 }

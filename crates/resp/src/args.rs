@@ -4,7 +4,7 @@
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Args<'a> {
     pub(crate) bytes: &'a [u8],
-    pub(crate) spans: &'a [Span],
+    pub(crate) spans: &'a [ArgumentSpan],
 }
 
 impl<'a> Args<'a> {
@@ -44,15 +44,15 @@ impl<'a> Args<'a> {
 
 /// Position of an argument, counted from the first byte of its request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Span {
+pub(crate) struct ArgumentSpan {
     pub(crate) start: u32,
     pub(crate) len: u32,
 }
 
-impl Span {
+impl ArgumentSpan {
     /// Builds a span. The casts cannot truncate: [`crate::Parser::parse`] bounds requests to 32 bits.
     #[expect(clippy::cast_possible_truncation, reason = "request_len_max is clamped to u32::MAX")]
-    pub(crate) fn new(start: usize, len: usize) -> Span {
-        Span { start: start as u32, len: len as u32 }
+    pub(crate) fn new(start: usize, len: usize) -> ArgumentSpan {
+        ArgumentSpan { start: start as u32, len: len as u32 }
     }
 }

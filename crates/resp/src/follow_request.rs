@@ -1,8 +1,8 @@
 //! The grammar of `SCUR.WATCH`.
 
 use crate::options::{Options, once};
-use crate::position::Start;
-use crate::scratch::{LowRequest, Rarer};
+use crate::position::WatchStart;
+use crate::scratch::{LowRequest, RareLists};
 use crate::{Args, Fault, Scratch};
 
 /// Most thresholds in one command.
@@ -17,7 +17,7 @@ pub const BLOCK_MS_MAX: u16 = 60_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FollowRequest<'a> {
     /// Position to begin at.
-    pub start: Start,
+    pub start: WatchStart,
     /// Thread whose events are read.
     pub thread: Option<u16>,
     /// Most events in the reply.
@@ -38,9 +38,9 @@ pub fn parse_follow<'s, 'a: 's>(
     let mut options = Options::new(args);
     const POSITION: Fault<'_> =
         Fault::NotOneOf { field: "position", words: "0, $ or the next of an earlier reply" };
-    let start = Start::parse(options.bytes("position")?).ok_or(POSITION)?;
+    let start = WatchStart::parse(options.bytes("position")?).ok_or(POSITION)?;
     let (mut thread, mut count, mut block_ms, mut account) = (None, None, None, None);
-    let (_, Rarer { lows, .. }) = scratch.rarer();
+    let (_, RareLists { lows, .. }) = scratch.rarer();
     lows.clear();
     while let Some(keyword) = options.next() {
         if keyword.eq_ignore_ascii_case(b"THREAD") {

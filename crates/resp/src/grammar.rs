@@ -2,14 +2,14 @@
 //! form; `decide` checks the meaning of values.
 
 use crate::limits::IDENTITIES_MAX;
-use crate::misplaced::{Kind, of_session};
+use crate::misplaced::{RequestKind, of_session};
 use crate::options::{Options, is, once};
-use crate::scratch::Rarer;
+use crate::scratch::RareLists;
 use crate::table::{ScurReadId, ScurWriteId};
 use crate::{Args, Fault, Scratch};
 use scurry_ledger::{
-    BUCKETS_MAX, BucketAttributes, Command, Counted, Create, ITEMS_MAX, ItemAmount, ItemRequest,
-    LimitTerms, Name, NewBucket, Overrun, SessionRequest, Status,
+    BUCKETS_MAX, BucketAttributes, Command, Create, ITEMS_MAX, ItemAmount, ItemRequest,
+    LimitSubject, LimitTerms, Name, NewBucket, Overrun, SessionRequest, Status,
 };
 
 /// A SCUR command for `decide`.
@@ -110,7 +110,7 @@ fn create<'s, 'a: 's>(
     scratch: &'s mut Scratch<'a>,
 ) -> Result<Command<'s>, Fault<'a>> {
     let (mut txn, mut status) = (None, None);
-    let (identities, Rarer { buckets, .. }) = scratch.rarer();
+    let (identities, RareLists { buckets, .. }) = scratch.rarer();
     identities.clear();
     buckets.clear();
     while let Some(keyword) = options.next() {
@@ -242,7 +242,7 @@ fn item_amounts<'s, 'a: 's>(
     mut options: Options<'a>,
     scratch: &'s mut Scratch<'a>,
 ) -> Result<&'s [ItemAmount], Fault<'a>> {
-    let (_, Rarer { amounts, .. }) = scratch.rarer();
+    let (_, RareLists { amounts, .. }) = scratch.rarer();
     amounts.clear();
     while let Some(word) = options.next() {
         if !is(word, b"item") {
@@ -317,8 +317,8 @@ fn limit<'s, 'a: 's>(
         }
     }
     let counted = match (unit, item, sessions) {
-        (Some(unit), item, None) => Some(Counted::Units { unit, item }),
-        (None, None, Some(())) => Some(Counted::Sessions),
+        (Some(unit), item, None) => Some(LimitSubject::Units { unit, item }),
+        (None, None, Some(())) => Some(LimitSubject::Sessions),
         (None, None, None) => None,
         (None, Some(_), _) => return Err(Fault::Missing("unit")),
         (Some(_), _, Some(())) => return Err(Fault::Unexpected(b"SESSIONS")),
@@ -350,25 +350,25 @@ fn reserve<'s, 'a: 's>(
     options: Options<'a>,
     scratch: &'s mut Scratch<'a>,
 ) -> Result<Command<'s>, Fault<'a>> {
-    session_request(Kind::Reserve, options, scratch).map(Command::Reserve)
+    session_request(RequestKind::Reserve, options, scratch).map(Command::Reserve)
 }
 
 fn update<'s, 'a: 's>(
     options: Options<'a>,
     scratch: &'s mut Scratch<'a>,
 ) -> Result<Command<'s>, Fault<'a>> {
-    session_request(Kind::Update, options, scratch).map(Command::Update)
+    session_request(RequestKind::Update, options, scratch).map(Command::Update)
 }
 
 fn terminate<'s, 'a: 's>(
     options: Options<'a>,
     scratch: &'s mut Scratch<'a>,
 ) -> Result<Command<'s>, Fault<'a>> {
-    session_request(Kind::Terminate, options, scratch).map(Command::Terminate)
+    session_request(RequestKind::Terminate, options, scratch).map(Command::Terminate)
 }
 
 fn session_request<'s, 'a: 's>(
-    kind: Kind,
+    kind: RequestKind,
     mut options: Options<'a>,
     scratch: &'s mut Scratch<'a>,
 ) -> Result<SessionRequest<'s>, Fault<'a>> {
@@ -389,13 +389,13 @@ fn session_request<'s, 'a: 's>(
             };
             push(items, item, "items", ITEMS_MAX)?;
         } else if item_option(kind, word, &mut options, items)? {
-        } else if kind != Kind::Reserve && is(word, b"ifversion") {
+        } else if kind != RequestKind::Reserve && is(word, b"ifversion") {
             once(&mut if_version, "ifversion", options.narrow("ifversion")?)?;
-        } else if kind != Kind::Reserve && is(word, b"lateuse") {
+        } else if kind != RequestKind::Reserve && is(word, b"lateuse") {
             once(&mut late_use, "lateuse", ())?;
         } else if is(word, b"overrun") {
             once(&mut overrun, "overrun", overrun_policy(&mut options)?)?;
-        } else if kind == Kind::Terminate {
+        } else if kind == RequestKind::Terminate {
             return Err(of_session(kind, word, !items.is_empty()));
         } else if is(word, b"validity") {
             once(&mut validity_ms, "validity", options.duration("validity")?)?;
@@ -405,7 +405,7 @@ fn session_request<'s, 'a: 's>(
             once(&mut close_on_denial, "closeondenial", ())?;
         } else if is(word, b"data") {
             once(&mut blob, "data", options.bytes("data")?)?;
-        } else if kind == Kind::Reserve && is(word, b"keepopen") {
+        } else if kind == RequestKind::Reserve && is(word, b"keepopen") {
             once(&mut keep_open, "keepopen", ())?;
         } else {
             return Err(of_session(kind, word, !items.is_empty()));
@@ -436,7 +436,7 @@ fn overrun_policy<'a>(options: &mut Options<'a>) -> Result<Overrun, Fault<'a>> {
 
 /// Parses an option of the last item; returns false if `word` is not one.
 fn item_option<'a>(
-    kind: Kind,
+    kind: RequestKind,
     word: &'a [u8],
     options: &mut Options<'a>,
     items: &mut [ItemRequest],
@@ -444,11 +444,11 @@ fn item_option<'a>(
     let Some(item) = items.last_mut() else {
         return Ok(false);
     };
-    let (slot, field) = if kind != Kind::Reserve && is(word, b"used") {
+    let (slot, field) = if kind != RequestKind::Reserve && is(word, b"used") {
         (&mut item.used, "used")
-    } else if kind != Kind::Terminate && is(word, b"requested") {
+    } else if kind != RequestKind::Terminate && is(word, b"requested") {
         (&mut item.requested, "requested")
-    } else if kind != Kind::Terminate && is(word, b"min") {
+    } else if kind != RequestKind::Terminate && is(word, b"min") {
         (&mut item.min, "min")
     } else {
         return Ok(false);

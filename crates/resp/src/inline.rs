@@ -1,10 +1,10 @@
 //! Inline requests, as a user types them over telnet, with Redis's rules for quotes.
 
-use crate::args::Span;
+use crate::args::ArgumentSpan;
 
 /// Splits a line into arguments, and appends them unquoted to `out`. Returns `None` if a quote is not closed, or is
 /// closed inside a word.
-pub(crate) fn split(line: &[u8], out: &mut Vec<u8>, spans: &mut Vec<Span>) -> Option<()> {
+pub(crate) fn split(line: &[u8], out: &mut Vec<u8>, spans: &mut Vec<ArgumentSpan>) -> Option<()> {
     let mut rest = line;
     loop {
         rest = rest.trim_ascii_start();
@@ -17,7 +17,7 @@ pub(crate) fn split(line: &[u8], out: &mut Vec<u8>, spans: &mut Vec<Span>) -> Op
         }
         let start = out.len();
         rest = word(rest, out)?;
-        spans.push(Span::new(start, out.len() - start));
+        spans.push(ArgumentSpan::new(start, out.len() - start));
     }
 }
 
@@ -112,7 +112,7 @@ mod tests {
     fn words(line: &[u8]) -> Option<Vec<Vec<u8>>> {
         let (mut out, mut spans) = (Vec::new(), Vec::new());
         split(line, &mut out, &mut spans)?;
-        let word = |span: &Span| out[span.start as usize..][..span.len as usize].to_vec();
+        let word = |span: &ArgumentSpan| out[span.start as usize..][..span.len as usize].to_vec();
         Some(spans.iter().map(word).collect())
     }
 

@@ -53,7 +53,7 @@ pub use limits::{IDENTITIES_MAX, LIMIT_MS_MAX, LimitFault, check_limits, set_lim
 pub use list_request::{LIST_COUNT_MAX, ListRequest, list_row, parse_list};
 pub use number::parse_integer;
 pub use piece::{Piece, Pieces};
-pub use position::{Position, Start};
+pub use position::{Position, WatchStart};
 pub use read::{ENDED_SESSION, UNKNOWN_ACCOUNT, UNKNOWN_SESSION, unknown_account};
 pub use reference::{ReferencePage, details, reference, reference_pages};
 pub use render::{

@@ -4,7 +4,7 @@ use crate::Fault;
 
 /// Kinds of session requests, which differ in their options.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum RequestKind {
     Reserve,
     Update,
     Terminate,
@@ -18,14 +18,14 @@ const FOR_ALL_BUT_TERMINATE: &[&str] =
 
 /// Returns the fault of an argument that a session request does not allow in its position.
 #[cold]
-pub(crate) fn of_session(kind: Kind, argument: &[u8], has_item: bool) -> Fault<'_> {
+pub(crate) fn of_session(kind: RequestKind, argument: &[u8], has_item: bool) -> Fault<'_> {
     let is_one_of =
         |words: &[&str]| words.iter().any(|word| argument.eq_ignore_ascii_case(word.as_bytes()));
-    let place = if kind != Kind::Reserve && is_one_of(FOR_RESERVE) {
+    let place = if kind != RequestKind::Reserve && is_one_of(FOR_RESERVE) {
         "it is for SCUR.RESERVE"
-    } else if kind == Kind::Reserve && is_one_of(FOR_ALL_BUT_RESERVE) {
+    } else if kind == RequestKind::Reserve && is_one_of(FOR_ALL_BUT_RESERVE) {
         "it is for SCUR.UPDATE and SCUR.TERMINATE"
-    } else if kind == Kind::Terminate && is_one_of(FOR_ALL_BUT_TERMINATE) {
+    } else if kind == RequestKind::Terminate && is_one_of(FOR_ALL_BUT_TERMINATE) {
         "it is for SCUR.RESERVE and SCUR.UPDATE"
     } else if !has_item && is_one_of(OF_ITEMS) {
         "it belongs behind an ITEM"

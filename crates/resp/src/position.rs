@@ -20,7 +20,7 @@ pub struct Position {
 
 /// Start positions of `SCUR.WATCH`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Start {
+pub enum WatchStart {
     /// `0`: the oldest event.
     Oldest,
     /// `$`: the next event to come.
@@ -47,13 +47,13 @@ impl Position {
     }
 }
 
-impl Start {
+impl WatchStart {
     /// Parses the first argument of `SCUR.WATCH`.
-    pub fn parse(bytes: &[u8]) -> Option<Start> {
+    pub fn parse(bytes: &[u8]) -> Option<WatchStart> {
         match bytes {
-            b"0" => Some(Start::Oldest),
-            b"$" => Some(Start::Newest),
-            _ => Position::parse(bytes).map(Start::At),
+            b"0" => Some(WatchStart::Oldest),
+            b"$" => Some(WatchStart::Newest),
+            _ => Position::parse(bytes).map(WatchStart::At),
         }
     }
 }

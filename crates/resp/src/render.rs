@@ -5,9 +5,9 @@ mod word;
 use self::word::{list, word};
 use crate::{Reply, WRONG_TYPE};
 use scurry_ledger::{
-    Account, Allowance, Answer, Bucket, Cause, ChainRejection, Checked, Code, Command, Counted,
-    Create, ItemAnswer, ItemKey, ItemRequest, Limit, Link, Overrun, Rejection, Session, Status,
-    Time, Totals, first_denied,
+    Account, Allowance, Answer, Bucket, Cause, ChainRejection, Checked, Code, Command, Create,
+    ItemAnswer, ItemKey, ItemRequest, Limit, LimitSubject, Link, Overrun, Rejection, Session,
+    Status, Time, Totals, first_denied,
 };
 use std::fmt::Display;
 
@@ -249,11 +249,11 @@ fn limit_entry(reply: &mut Reply<'_>, account: &Account, limit: &Limit, now: Tim
     reply.array(11);
     reply.name(&limit.id);
     match limit.counted {
-        Counted::Sessions => {
+        LimitSubject::Sessions => {
             reply.null();
             reply.null();
         }
-        Counted::Units { unit, item } => {
+        LimitSubject::Units { unit, item } => {
             reply.name(&unit);
             match item {
                 Some(key) => item_key(reply, &key),

@@ -1,7 +1,7 @@
 //! The incremental request parser: finds the arguments of one request in the bytes that a connection has received, in
 //! place and in one pass.
 
-use crate::args::{Args, Span};
+use crate::args::{Args, ArgumentSpan};
 use crate::inline;
 
 /// Bounds of a request.
@@ -150,7 +150,7 @@ pub struct Parser {
     /// Bytes of the incomplete request that are already parsed.
     position: usize,
     /// Spans of the batch, then of the incomplete request.
-    spans: Vec<Span>,
+    spans: Vec<ArgumentSpan>,
     found: Vec<Found>,
     /// Length of the batch, bytes.
     len: usize,
@@ -315,7 +315,7 @@ impl Parser {
 
     /// Returns the memory held for spans and unquoted arguments, bytes.
     pub fn room(&self) -> usize {
-        size_of::<Span>() * self.spans.capacity()
+        size_of::<ArgumentSpan>() * self.spans.capacity()
             + size_of::<Found>() * self.found.capacity()
             + self.unquoted.capacity()
     }
@@ -373,7 +373,7 @@ impl Parser {
                 && let end = start + len
                 && near.get(end..end + 2) == Some(b"\r\n")
             {
-                self.spans.push(Span::new(start, len));
+                self.spans.push(ArgumentSpan::new(start, len));
                 position = end + 2;
                 remaining -= 1;
                 continue;
@@ -413,7 +413,7 @@ impl Parser {
                 Some(_) => return Parsed::Error(ProtocolError::InvalidCrlf),
                 None => break end + 2 - input.len(),
             }
-            self.spans.push(Span::new(start, length));
+            self.spans.push(ArgumentSpan::new(start, length));
             position = end + 2;
             remaining -= 1;
         };

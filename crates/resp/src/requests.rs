@@ -1,12 +1,12 @@
 //! Requests that own their bytes, which one core passes to another.
 
-use crate::args::{Args, Span};
+use crate::args::{Args, ArgumentSpan};
 
 /// A list of requests. Clearing it keeps its room.
 #[derive(Debug, Default)]
 pub struct Requests {
     bytes: Vec<u8>,
-    spans: Vec<Span>,
+    spans: Vec<ArgumentSpan>,
     /// End of the spans of each request.
     ends: Vec<u32>,
 }
@@ -16,7 +16,7 @@ impl Requests {
     /// offsets of one turn fit 32 bits.
     pub fn push<'a>(&mut self, arguments: impl Iterator<Item = &'a [u8]>) {
         for argument in arguments {
-            self.spans.push(Span::new(self.bytes.len(), argument.len()));
+            self.spans.push(ArgumentSpan::new(self.bytes.len(), argument.len()));
             self.bytes.extend_from_slice(argument);
         }
         self.ends.push(u32::try_from(self.spans.len()).unwrap_or(u32::MAX));
@@ -53,7 +53,7 @@ impl Requests {
 
     /// Returns the capacity in bytes.
     pub fn room(&self) -> usize {
-        self.bytes.capacity() + size_of::<Span>() * self.spans.capacity()
+        self.bytes.capacity() + size_of::<ArgumentSpan>() * self.spans.capacity()
     }
 }
 

@@ -11,12 +11,12 @@ pub type LowRequest = (Name, i64);
 pub struct Scratch<'a> {
     pub(crate) items: Vec<ItemRequest>,
     pub(crate) identities: Vec<(Name, &'a [u8])>,
-    rarer: Option<Box<Rarer>>,
+    rarer: Option<Box<RareLists>>,
 }
 
 /// Lists that reservations do not need. Boxed, since the rest is moved for every command.
 #[derive(Debug, Default)]
-pub(crate) struct Rarer {
+pub(crate) struct RareLists {
     pub(crate) amounts: Vec<ItemAmount>,
     pub(crate) buckets: Vec<NewBucket>,
     pub(crate) lows: Vec<LowRequest>,
@@ -24,7 +24,7 @@ pub(crate) struct Rarer {
 
 impl<'a> Scratch<'a> {
     /// Returns the identities, and the lists that few commands have.
-    pub(crate) fn rarer(&mut self) -> (&mut Vec<(Name, &'a [u8])>, &mut Rarer) {
+    pub(crate) fn rarer(&mut self) -> (&mut Vec<(Name, &'a [u8])>, &mut RareLists) {
         (&mut self.identities, self.rarer.get_or_insert_default())
     }
 

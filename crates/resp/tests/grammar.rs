@@ -1,8 +1,8 @@
 //! The grammar of SCUR commands, as docs/commands.md describes it.
 
 use scurry_ledger::{
-    BucketAttributes, Command, Counted, Create, ItemKey, ItemRequest, LimitTerms, Name, NewBucket,
-    Overrun, Period, SessionRequest, Status, Time,
+    BucketAttributes, Command, Create, ItemKey, ItemRequest, LimitSubject, LimitTerms, Name,
+    NewBucket, Overrun, Period, SessionRequest, Status, Time,
 };
 use scurry_resp::table::{self, CommandId};
 use scurry_resp::{Parsed, Parser, Read, RequestLimits, Scratch, Write, parse_read, parse_write};
@@ -183,17 +183,17 @@ fn limits() {
     };
     let (unit, item) = (name("cent"), ItemKey::new(b"gpt-x"));
     let month = Some(Period::Month);
-    writes_set("UNIT cent AMOUNT 5", Counted::Units { unit, item: None }, 5, None, None);
+    writes_set("UNIT cent AMOUNT 5", LimitSubject::Units { unit, item: None }, 5, None, None);
     writes_set(
         "AMOUNT -5 offset -90 period MONTH item gpt-x unit cent",
-        Counted::Units { unit, item },
+        LimitSubject::Units { unit, item },
         -5,
         month,
         Some(-90),
     );
-    writes_set("sessions amount 0", Counted::Sessions, 0, None, None);
+    writes_set("sessions amount 0", LimitSubject::Sessions, 0, None, None);
     // `decide` refuses this combination; the grammar allows it.
-    writes_set("SESSIONS PERIOD month AMOUNT 0", Counted::Sessions, 0, month, None);
+    writes_set("SESSIONS PERIOD month AMOUNT 0", LimitSubject::Sessions, 0, month, None);
     writes("SCUR.LIMIT a t l remove", &Command::Limit { txn, limit, terms: LimitTerms::Remove });
 }
 

@@ -9,18 +9,18 @@ mod requests;
 mod state;
 pub(crate) mod turn_requests;
 
-pub(crate) use state::{Executed, Turn};
+pub(crate) use state::{AfterTurn, Executed};
 
 use crate::adapter::Arrival;
 use crate::connection::memory::Pool;
-use crate::connection::reader::Reader;
+use crate::connection::reader::ConnectionReader;
 use crate::execute::client::Client;
 use crate::execute::node::Node;
 use crate::net::fault::Fault;
 use crate::net::tls;
 use crate::net::transport::Transport;
 use scurry_resp::UNAUTHENTICATED_REQUEST_LEN_MAX;
-use state::{ConnectionState, Inlet, Outlet};
+use state::{ConnectionState, InputReadiness, Outlet};
 use std::io;
 
 /// Maximum input discarded from a connection that is being closed, bytes: a client that sends a longer argument than it
@@ -48,9 +48,9 @@ pub(crate) struct Connection<T> {
     /// Since when it is in the core's lobby, ms of uptime. None outside of the lobby.
     pub(crate) waits_since_ms: Option<i64>,
     /// None between requests: the pool has the reader then.
-    reader: Option<Box<Reader>>,
+    reader: Option<Box<ConnectionReader>>,
     doing: ConnectionState,
-    inlet: Inlet,
+    inlet: InputReadiness,
     outlet: Outlet,
     /// MONITOR lines that do not fit into the output yet.
     lines: Vec<u8>,
@@ -83,7 +83,7 @@ impl<T: Transport> Connection<T> {
             waits_since_ms: None,
             reader: None,
             doing: ConnectionState::Serving,
-            inlet: Inlet::Quiet,
+            inlet: InputReadiness::Quiet,
             outlet: Outlet::Open,
             lines: Vec::new(),
             begun: 0,
@@ -190,14 +190,14 @@ impl<T: Transport> Connection<T> {
         executed: Executed,
         node: &mut Node,
         pool: &mut Pool,
-    ) -> io::Result<Turn> {
+    ) -> io::Result<AfterTurn> {
         if matches!(self.doing, ConnectionState::Lingering { .. }) {
             return self.discard(node, pool);
         }
         if let Outlet::Held(sequence) = self.outlet {
             // It was skipped because its replies wait for the log, which may have become durable meanwhile.
             let durable = node.durable.released();
-            return Ok(if sequence > durable { Turn::AwaitSocket } else { Turn::Yield });
+            return Ok(if sequence > durable { AfterTurn::AwaitSocket } else { AfterTurn::Yield });
         }
         // Replies that show changes which are not durable yet wait for the log, and so does the connection.
         if self.transport.unsent() > 0
@@ -206,7 +206,7 @@ impl<T: Transport> Connection<T> {
             self.outlet = Outlet::Held(sequence);
             self.transport.shrink_buffers(&mut pool.buffers);
             self.give_reader(pool);
-            return Ok(Turn::AwaitLog(sequence));
+            return Ok(AfterTurn::AwaitLog(sequence));
         }
         self.publish(node)?;
         let waits = executed == Executed::Blocked && !self.doing.is_paused();
@@ -230,7 +230,7 @@ impl<T: Transport> Connection<T> {
             ConnectionState::Closing => false,
             _ => !self.doing.is_away(),
         };
-        Ok(if more && self.may_go_on(node) { Turn::Yield } else { Turn::AwaitSocket })
+        Ok(if more && self.may_go_on(node) { AfterTurn::Yield } else { AfterTurn::AwaitSocket })
     }
 
     /// Returns the number of unsent bytes above which the connection is neither read nor executed.
@@ -327,16 +327,16 @@ impl<T: Transport> Connection<T> {
         }
     }
 
-    fn close(&mut self, now_ms: i64) -> Turn {
+    fn close(&mut self, now_ms: i64) -> AfterTurn {
         // The orderly end protects replies from a reset: it is needless without replies or after the peer has closed.
         if self.inlet.has_ended() || !self.answered {
-            return Turn::Close;
+            return AfterTurn::Close;
         }
         self.transport.finish();
         self.doing =
             ConnectionState::Lingering { discarded: 0, until_ms: now_ms + DISCARDING_MS_MAX };
         self.inlet.notice(true, false);
-        Turn::Linger
+        AfterTurn::Linger
     }
 
     /// Reports whether the connection waits for its peer to close and has read input within `within_ms`.
@@ -346,16 +346,16 @@ impl<T: Transport> Connection<T> {
         is_early && now_ms - self.arrived_ms < within_ms
     }
 
-    fn discard(&mut self, node: &Node, pool: &mut Pool) -> io::Result<Turn> {
+    fn discard(&mut self, node: &Node, pool: &mut Pool) -> io::Result<AfterTurn> {
         let most = match self.client.authenticated {
             true => DISCARDED_LEN_MAX,
             false => UNAUTHENTICATED_DISCARDED_LEN_MAX,
         };
         let ConnectionState::Lingering { discarded, .. } = &mut self.doing else {
-            return Ok(Turn::AwaitSocket);
+            return Ok(AfterTurn::AwaitSocket);
         };
         if !self.inlet.is_readable() {
-            return Ok(Turn::AwaitSocket);
+            return Ok(AfterTurn::AwaitSocket);
         }
         let arrival = self.transport.progress(&mut pool.buffers, usize::MAX)?;
         let len = self.transport.input().len();
@@ -368,10 +368,10 @@ impl<T: Transport> Connection<T> {
         self.inlet.took(arrival);
         // A peer that sends without end is cut off, although it may then see a reset.
         Ok(match arrival {
-            Arrival::End => Turn::Close,
-            _ if *discarded > most => Turn::Close,
-            _ if self.inlet.is_readable() => Turn::Yield,
-            _ => Turn::AwaitSocket,
+            Arrival::End => AfterTurn::Close,
+            _ if *discarded > most => AfterTurn::Close,
+            _ if self.inlet.is_readable() => AfterTurn::Yield,
+            _ => AfterTurn::AwaitSocket,
         })
     }
 }

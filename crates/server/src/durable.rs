@@ -18,18 +18,18 @@ pub(crate) use held::{HeldOutput, ReleaseOutcome};
 pub(crate) use start::{CoreStart, Opened, Plan, Retention, open};
 pub use start::{RecoveryProgress, RecoveryReport};
 pub(crate) use start_grouped::{GroupPlan, open_grouped};
-pub(crate) use trouble::{LOG_FAILED, Trouble};
+pub(crate) use trouble::{LOG_FAILED, RefusalCause};
 
 use crate::clock::Clock;
 use crate::durable::events::Events;
-use crate::mail::bell::Bell;
+use crate::mail::bell::CoreWaker;
 use crate::mail::report::DurableReport;
 use crate::measures::histogram::Histogram;
 use log_thread::LogThread;
 use maintenance_thread::{MaintenanceState, MaintenanceTask, MaintenanceThread};
 use scurry_codec::LogFormat;
 use scurry_consensus::replica::Sequence;
-use scurry_consensus::shard::{CoreEnd, Grouped, Turn};
+use scurry_consensus::shard::{CoreEnd, GroupCore, Turn};
 use scurry_disk::Directory;
 use scurry_engine::{Commits, Durability, LogWriter, Shard};
 use scurry_ledger::Time;
@@ -59,7 +59,7 @@ enum BatchSink {
     /// A thread writes and syncs.
     Thread(LogThread),
     /// A group keeps the log on several machines.
-    Group(Box<Grouped>),
+    Group(Box<GroupCore>),
 }
 
 /// Returns the first sequence of the segment that the core itself writes to, 0 where it writes none.
@@ -80,7 +80,7 @@ pub(crate) struct Durable {
     events: Option<Events>,
     /// Replies and mail that show sequences which are not durable yet.
     held: held::Queue,
-    trouble: Option<Trouble>,
+    trouble: Option<RefusalCause>,
     /// The log has failed, and everything that showed unwritten changes is gone.
     is_given_up: bool,
     /// When a batch that found no room is tried again, ms of uptime.
@@ -144,7 +144,7 @@ impl Durable {
     /// Starts the threads, which continue where recovery has stopped and ring this bell.
     pub(crate) fn start(
         start: CoreStart,
-        bell: &Arc<Bell>,
+        bell: &Arc<CoreWaker>,
         clock: Clock,
         group: Option<CoreEnd>,
     ) -> io::Result<(Shard, Durable)> {
@@ -197,7 +197,7 @@ impl Durable {
     fn start_grouped(
         start: CoreStart,
         end: CoreEnd,
-        bell: &Arc<Bell>,
+        bell: &Arc<CoreWaker>,
         clock: Clock,
     ) -> io::Result<(Shard, Durable)> {
         let CoreStart {
@@ -212,7 +212,7 @@ impl Durable {
         let snapshots = Snapshots::new(log, start.retention.snapshot_log_bytes, logged_bytes);
         let events = Events::start((log, start.generation), for_events, bell.clone())?;
         let commits = Commits::new(durability, next - 1);
-        let sink = BatchSink::Group(Box::new(Grouped::new(end, log)));
+        let sink = BatchSink::Group(Box::new(GroupCore::new(end, log)));
         let durable = Durable::with(commits, sink, Some(maintenance), snapshots);
         Ok((shard, Durable { events: Some(events), clock: Some(clock), ..durable }))
     }
@@ -312,7 +312,7 @@ impl Durable {
         if let Some(snapshot) = self.snapshots.take_news() {
             group.tell_snapshot(snapshot.shown, Sequence(snapshot.needless));
         }
-        if group.obey(shard, now)
+        if group.carry_out_orders(shard, now)
             && let Some(maintenance) = &mut self.maintenance
         {
             self.snapshots.abandon(maintenance);
@@ -367,7 +367,7 @@ impl Durable {
             });
         }
         // Also without room: a snapshot makes parts of the log removable.
-        if !matches!(self.trouble, Some(Trouble::Failed(_))) {
+        if !matches!(self.trouble, Some(RefusalCause::Failed(_))) {
             let is_short = !self.commits.is_ahead();
             self.snapshots.step(shard, maintenance, &self.commits, now, is_short);
         }
@@ -444,7 +444,7 @@ impl Durable {
             synced: self.commits.synced(),
             bytes,
             batches,
-            full: matches!(self.trouble, Some(Trouble::Full(_))),
+            full: matches!(self.trouble, Some(RefusalCause::Full(_))),
             failed: self.commits.has_failed(),
             ..self.snapshots.report()
         }

@@ -18,24 +18,28 @@ impl Budget {
         Budget { steps_left: STEPS_MAX }
     }
 
-    fn take(&mut self, steps: usize) -> Result<(), Spent> {
-        self.steps_left = self.steps_left.checked_sub(steps as u64).ok_or(Spent)?;
+    fn take(&mut self, steps: usize) -> Result<(), BudgetSpent> {
+        self.steps_left = self.steps_left.checked_sub(steps as u64).ok_or(BudgetSpent)?;
         Ok(())
     }
 }
 
 /// The budget is exhausted: whether the text matches is unknown.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Spent;
+pub(crate) struct BudgetSpent;
 
-impl fmt::Display for Spent {
+impl fmt::Display for BudgetSpent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "ERR the pattern takes more than {STEPS_MAX} steps of matching")
     }
 }
 
 /// Reports whether the whole text matches, in any case of letters. Stars alone match the empty text too.
-pub(crate) fn matches(pattern: &[u8], text: &[u8], budget: &mut Budget) -> Result<bool, Spent> {
+pub(crate) fn matches(
+    pattern: &[u8],
+    text: &[u8],
+    budget: &mut Budget,
+) -> Result<bool, BudgetSpent> {
     if text.is_empty() {
         budget.take(pattern.len())?;
         return Ok(pattern.iter().all(|&byte| byte == b'*'));
@@ -48,7 +52,7 @@ pub(crate) fn matches_exactly(
     pattern: &[u8],
     text: &[u8],
     budget: &mut Budget,
-) -> Result<bool, Spent> {
+) -> Result<bool, BudgetSpent> {
     if text.is_empty() {
         return Ok(pattern.is_empty());
     }
@@ -62,7 +66,12 @@ struct Matcher {
 
 impl Matcher {
     /// Matches the text. Every byte that is examined is a step; the bytes of a class count each time that it is read.
-    fn matches(self, pattern: &[u8], text: &[u8], budget: &mut Budget) -> Result<bool, Spent> {
+    fn matches(
+        self,
+        pattern: &[u8],
+        text: &[u8],
+        budget: &mut Budget,
+    ) -> Result<bool, BudgetSpent> {
         let (mut p, mut t) = (0, 0);
         // The last star, and where in the text its match was last assumed to end.
         let mut star: Option<(usize, usize)> = None;
@@ -143,7 +152,7 @@ impl Matcher {
 
 #[cfg(test)]
 mod tests {
-    use super::{Budget, Spent};
+    use super::{Budget, BudgetSpent};
 
     fn matches(pattern: &[u8], text: &[u8]) -> bool {
         super::matches(pattern, text, &mut Budget::of_a_command()).expect("it is short")
@@ -154,7 +163,7 @@ mod tests {
     }
 
     /// Returns the outcome of a match with this many steps, and the number of steps used.
-    fn within(steps: u64, pattern: &[u8], text: &[u8]) -> (Result<bool, Spent>, u64) {
+    fn within(steps: u64, pattern: &[u8], text: &[u8]) -> (Result<bool, BudgetSpent>, u64) {
         let mut budget = Budget { steps_left: steps };
         let outcome = super::matches_exactly(pattern, text, &mut budget);
         (outcome, steps - budget.steps_left)
@@ -215,7 +224,7 @@ mod tests {
         assert_eq!(outcome, Ok(false));
         assert!((40_000..80_000).contains(&steps), "about the half of the product: {steps}");
         assert_eq!(within(steps, &product, &text), (Ok(false), steps));
-        assert_eq!(within(steps - 1, &product, &text).0, Err(Spent));
+        assert_eq!(within(steps - 1, &product, &text).0, Err(BudgetSpent));
         // Common patterns cost as many steps as they are long.
         assert_eq!(within(1, b"*", &text), (Ok(true), 1));
         assert_eq!(within(5, b"aaaa*", &text), (Ok(true), 5));
@@ -227,6 +236,6 @@ mod tests {
         assert!(steps >= 400 * 1_000, "{steps}");
         let stars = [b'*'; 300];
         assert_eq!(within(300, &stars, b"a"), (Ok(true), 300));
-        assert_eq!(within(299, &stars, b"a").0, Err(Spent));
+        assert_eq!(within(299, &stars, b"a").0, Err(BudgetSpent));
     }
 }

@@ -17,7 +17,7 @@ pub(crate) use forward::Forwarder;
 pub(crate) use membership::Wish;
 
 use crate::clock::Clock;
-use crate::mail::bell::Bell;
+use crate::mail::bell::CoreWaker;
 use crate::mail::mesh::MailboxSender;
 use crate::ticket;
 use changes::Changes;
@@ -28,7 +28,7 @@ use membership::Membership;
 use peers::{Accepted, Enter, Identity, Passages, Peers, Sockets};
 use scurry_codec::GroupMembers;
 use scurry_consensus::replica::{NodeId, Settings};
-use scurry_consensus::shard::{Begun, CoreEnd, Health, Healths, ShardGroup};
+use scurry_consensus::shard::{CoreEnd, Health, HealthTable, ShardGroup, ShardGroupParts};
 use scurry_disk::{Directory, Manifest};
 use scurry_engine::LogFollower;
 use std::collections::BTreeMap;
@@ -130,7 +130,7 @@ impl Member {
 /// Starts the threads of a node; they ring the cores' bells.
 pub(crate) fn start(
     start: Start,
-    (bells, letterboxes): (Vec<Arc<Bell>>, Vec<MailboxSender>),
+    (bells, letterboxes): (Vec<Arc<CoreWaker>>, Vec<MailboxSender>),
     clients_max: usize,
     enter: Enter,
     clock: Clock,
@@ -175,7 +175,7 @@ pub(crate) fn start(
     let clocks = Arc::new(Clocks::new(clock));
     let (tell, told) = (inbox.clone(), clocks.clone());
     let tick_ns = u64::from(tick_ms) * 1_000_000;
-    let healths = Healths::new(HEARD_TICKS * tick_ns);
+    let healths = HealthTable::new(HEARD_TICKS * tick_ns);
     let membership = Membership::new((node, own), &members, accepted, healths, write);
     let place = (listener, &*membership.others());
     let peers = Peers::start(place, identity, (sockets, told), enter, move |inbound| {
@@ -230,14 +230,14 @@ fn begin(
     (shard, log_bytes): (u16, u64),
     files: ShardFiles,
     (node, founder): (NodeId, NodeId),
-    (bell, inbox): (Arc<Bell>, &Sender<Input>),
+    (bell, inbox): (Arc<CoreWaker>, &Sender<Input>),
     clock: Clock,
 ) -> Result<(ShardGroup, CoreEnd, LogFollower<Directory>, Arc<DeviceState>), String> {
     let seed = getrandom::u64().map_err(|error| error.to_string())?;
     let settings = Settings::new(node, seed);
     let ring = Arc::new(move || bell.ring());
     let begun = scurry_consensus::shard::begin(shard, files, settings, founder, log_bytes, ring)?;
-    let Begun { group, device, tasks, reader, orders, progress } = begun;
+    let ShardGroupParts { group, device, tasks, reader, orders, progress } = begun;
     let tell = inbox.clone();
     let told = move |stored| tell.send(Input::Stored(shard, stored)).is_ok();
     let state = store::start(shard, device, tasks, told, clock).map_err(text)?;

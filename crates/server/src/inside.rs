@@ -3,7 +3,7 @@
 
 use crate::group;
 use crate::group::peers::Passages;
-use crate::mail::calls::{Call, Intake, PendingReply, ReplyQueue};
+use crate::mail::calls::{Call, CallQueue, PendingReply, ReplyQueue};
 use crate::mail::mesh::MailboxSender;
 use crate::mail::message::Message;
 use crate::mail::report::CoreReport;
@@ -33,10 +33,10 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Access to the cores. Cheap to clone. It outlives the server, and then returns errors.
 #[derive(Clone)]
-pub struct Inside {
+pub struct CoreAccess {
     letterboxes: Arc<[MailboxSender]>,
     /// Queues for the requests of doors, by core.
-    intakes: Arc<[Arc<Intake>]>,
+    intakes: Arc<[Arc<CallQueue>]>,
     shared: Arc<Shared>,
     users: Arc<Users>,
     settings: Arc<Settings>,
@@ -49,7 +49,7 @@ pub struct Inside {
 }
 
 /// The route of a door to the store.
-pub enum Inlet {
+pub enum DoorRoute {
     /// A connection to the cores of this process, non-blocking.
     Here(UnixStream),
     /// Another node leads.
@@ -73,7 +73,7 @@ impl Passage {
 /// Sends the requests of one door to the cores of this process.
 #[derive(Clone)]
 pub struct Calls {
-    intakes: Arc<[Arc<Intake>]>,
+    intakes: Arc<[Arc<CallQueue>]>,
     slots: Slots,
     /// Requests of this round, by core.
     outbox: Arc<Mutex<Vec<Vec<Call>>>>,
@@ -117,7 +117,7 @@ pub enum InsideError {
     /// The maximum number of connections is open.
     #[error(
         "the server has {} connections from within its process: use those",
-        Inside::CONNECTIONS_MAX
+        CoreAccess::CONNECTIONS_MAX
     )]
     TooMany,
     /// The server is busy, or has ended.
@@ -131,7 +131,7 @@ pub enum InsideError {
     System(#[from] io::Error),
 }
 
-impl Inside {
+impl CoreAccess {
     /// Maximum number of connections from within the process. A door has a few, so that its requests overlap syncs of
     /// the log, and replaces lost ones; the doors of other nodes of a group use them as well. They do not count as
     /// clients, so that no number of clients keeps the doors from the engine.
@@ -139,12 +139,12 @@ impl Inside {
 
     pub(crate) fn new(
         letterboxes: Vec<MailboxSender>,
-        intakes: Vec<Arc<Intake>>,
+        intakes: Vec<Arc<CallQueue>>,
         shared: Arc<Shared>,
         settings: &Settings,
         certificates: Option<Certificates>,
-    ) -> Inside {
-        Inside {
+    ) -> CoreAccess {
+        CoreAccess {
             letterboxes: letterboxes.into(),
             intakes: intakes.into(),
             shared,
@@ -186,10 +186,10 @@ impl Inside {
     ///
     /// # Errors
     /// When there are too many connections here, or the server stops.
-    pub fn inlet(&self) -> Result<Inlet, InsideError> {
+    pub fn inlet(&self) -> Result<DoorRoute, InsideError> {
         match &self.group {
-            Some(group) if !self.leads() => Ok(Inlet::Leader(Passage(group.passages.clone()))),
-            _ => self.connect().map(Inlet::Here),
+            Some(group) if !self.leads() => Ok(DoorRoute::Leader(Passage(group.passages.clone()))),
+            _ => self.connect().map(DoorRoute::Here),
         }
     }
 
@@ -216,7 +216,7 @@ impl Inside {
         // Cores only read and write this descriptor, so a Unix socket can pass as a TCP stream: they set no option of
         // TCP on it, and do not ask for its address.
         let stream = TcpStream::from_std(std::net::TcpStream::from(OwnedFd::from(theirs)));
-        if self.shared.inside.fetch_add(1, Ordering::Relaxed) >= Inside::CONNECTIONS_MAX {
+        if self.shared.inside.fetch_add(1, Ordering::Relaxed) >= CoreAccess::CONNECTIONS_MAX {
             self.shared.release_connection(true);
             return Err(InsideError::TooMany);
         }

@@ -33,12 +33,12 @@ pub use adapter::{
 pub use calendar::date_time;
 pub use durable::{RecoveryProgress, RecoveryReport};
 pub use hash_key::draw_hash_key;
-pub use inside::{Calls, Inlet, Inside, InsideError, Passage};
+pub use inside::{Calls, CoreAccess, DoorRoute, InsideError, Passage};
 pub use mail::calls::PendingReply;
 pub use measures::histogram::Histogram;
 pub use metrics::Measurement;
 pub use metrics::certificates::show_certificates;
-pub use metrics::exposition::{Exposition, Kind, Labels};
+pub use metrics::exposition::{Exposition, Labels, MetricKind};
 pub use net::tls::Certificates;
 pub use net::tls::validity::{Expiry, ExpiryWarning};
 pub use net::tls_words::tls_words;

@@ -18,7 +18,7 @@ const ERRORS_MAX: usize = 128;
 
 /// Counts of one command.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Tally {
+pub(crate) struct CommandCounts {
     /// Executed or refused.
     pub(crate) calls: u64,
     /// Calls that were answered with an error.
@@ -33,7 +33,7 @@ pub(crate) struct Tally {
 #[derive(Clone, Debug)]
 pub(crate) struct Measures {
     /// Indexed by [`CommandId::index`].
-    commands: Box<[Tally; CommandId::COUNT]>,
+    commands: Box<[CommandCounts; CommandId::COUNT]>,
     /// Requests with an unknown command.
     pub(crate) unknown: u64,
     /// Errors by their first word.
@@ -47,7 +47,7 @@ pub(crate) struct Measures {
 impl Default for Measures {
     fn default() -> Measures {
         Measures {
-            commands: Box::new([Tally::default(); CommandId::COUNT]),
+            commands: Box::new([CommandCounts::default(); CommandId::COUNT]),
             unknown: 0,
             errors: BTreeMap::new(),
             executions: Histogram::default(),
@@ -97,7 +97,7 @@ impl Measures {
 
     /// Resets the counts by command and by error.
     pub(crate) fn reset(&mut self) {
-        self.commands.fill(Tally::default());
+        self.commands.fill(CommandCounts::default());
         self.unknown = 0;
         self.errors.clear();
     }
@@ -106,7 +106,7 @@ impl Measures {
     pub(crate) fn add(&mut self, other: &Measures) {
         let Measures { commands, unknown, errors, executions, requests } = other;
         for (own, more) in self.commands.iter_mut().zip(&**commands) {
-            let Tally { calls, errors, refused, duration_ns } = more;
+            let CommandCounts { calls, errors, refused, duration_ns } = more;
             own.calls += calls;
             own.errors += errors;
             own.refused += refused;
@@ -120,7 +120,7 @@ impl Measures {
         self.requests.add(requests);
     }
 
-    pub(crate) fn of(&self, id: CommandId) -> Tally {
+    pub(crate) fn of(&self, id: CommandId) -> CommandCounts {
         self.commands[id.index()]
     }
 }

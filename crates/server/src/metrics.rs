@@ -7,7 +7,7 @@ mod parts;
 
 use crate::group::view::View;
 use crate::mail::report::CoreReport;
-use crate::metrics::exposition::{Exposition, Kind};
+use crate::metrics::exposition::{Exposition, MetricKind};
 use crate::net::tls::validity::Expiry;
 use crate::settings::Settings;
 use crate::shared::Shared;
@@ -96,7 +96,7 @@ impl<'a> Source<'a> {
     fn each_core<V: std::fmt::Display>(
         &self,
         page: &mut Exposition,
-        (name, kind, help): (&'static str, Kind, &str),
+        (name, kind, help): (&'static str, MetricKind, &str),
         value: impl Fn(&CoreReport) -> V,
     ) {
         page.metric(name, kind, help);

@@ -12,7 +12,7 @@ use crate::group::peers::{Credentials, Sockets};
 use crate::group::view::Addresses;
 use crate::group::{self, Group};
 use crate::hash_key::draw_hash_key;
-use crate::inside::Inside;
+use crate::inside::CoreAccess;
 use crate::mail::mesh;
 use crate::mail::mesh::Mesh;
 use crate::net::port::{Port, PortKind};
@@ -36,7 +36,7 @@ pub struct Server {
     /// The first one has the main port and the signals.
     cores: Vec<Core>,
     shared: Arc<Shared>,
-    inside: Inside,
+    inside: CoreAccess,
     /// Holds the lock of the directory.
     _store: Option<Arc<Store>>,
     group: Option<Group>,
@@ -108,7 +108,7 @@ impl Server {
         let letterboxes = meshes.first().map(Mesh::letterboxes).unwrap_or_default();
         let intakes = meshes.iter().map(|mesh| Arc::clone(mesh.intake())).collect();
         let mut inside =
-            Inside::new(letterboxes, intakes, Arc::clone(&shared), &settings, certificates);
+            CoreAccess::new(letterboxes, intakes, Arc::clone(&shared), &settings, certificates);
         let bells = meshes.iter().map(Mesh::bell).collect();
         let ways = (bells, meshes.first().map(Mesh::letterboxes).unwrap_or_default());
         let (group, ends) = match grouped {
@@ -165,7 +165,7 @@ impl Server {
     }
 
     /// Returns the access for code in the same process.
-    pub fn inside(&self) -> Inside {
+    pub fn inside(&self) -> CoreAccess {
         self.inside.clone()
     }
 

@@ -9,7 +9,7 @@ mod roles;
 mod token;
 mod user;
 
-pub(crate) use checker::{Checker, Desk};
+pub(crate) use checker::{Checker, PasswordChecks};
 pub use error::{HashFault, UserError};
 pub use password_hash::hash_password;
 pub use roles::Roles;
@@ -45,7 +45,7 @@ pub struct UserEntry {
 }
 
 /// Verdict on a name and a password without computing a hash.
-pub(crate) enum Judgement {
+pub(crate) enum NameCheck {
     /// Name and password are right.
     Admitted(Arc<User>),
     /// Name or password is wrong.
@@ -174,9 +174,9 @@ impl Users {
     /// Checks a name and a password without computing a hash.
     pub fn admit(&self, name: &[u8], password: &[u8]) -> Admission {
         match self.judge(name, password) {
-            Judgement::Admitted(user) => Admission::Granted(Admitted::from(&*user)),
-            Judgement::Refused => Admission::Refused,
-            Judgement::Unknown => Admission::Unknown,
+            NameCheck::Admitted(user) => Admission::Granted(Admitted::from(&*user)),
+            NameCheck::Refused => Admission::Refused,
+            NameCheck::Unknown => Admission::Unknown,
         }
     }
 
@@ -203,25 +203,25 @@ impl Users {
     }
 
     /// Judges a name and a password without computing a hash, which is fast.
-    pub(crate) fn judge(&self, name: &[u8], password: &[u8]) -> Judgement {
+    pub(crate) fn judge(&self, name: &[u8], password: &[u8]) -> NameCheck {
         if password.len() > Password::LEN_MAX {
-            return Judgement::Refused;
+            return NameCheck::Refused;
         }
         // Computed for unknown names too: they must cost the same.
         let digest = self.key.digest(name, password);
         let roster = self.roster();
         match roster.find(name).map(|user| (user, &user.secret)) {
-            Some((user, Secret::Nothing)) => Judgement::Admitted(Arc::clone(user)),
+            Some((user, Secret::Nothing)) => NameCheck::Admitted(Arc::clone(user)),
             Some((user, Secret::Plain(word))) if word.matches(password) => {
-                Judgement::Admitted(Arc::clone(user))
+                NameCheck::Admitted(Arc::clone(user))
             }
-            Some((_, Secret::Plain(_))) => Judgement::Refused,
+            Some((_, Secret::Plain(_))) => NameCheck::Refused,
             Some((user, Secret::Hash(_, confirmation))) if confirmation.holds(&digest) => {
-                Judgement::Admitted(Arc::clone(user))
+                NameCheck::Admitted(Arc::clone(user))
             }
             // No user has a hash, so nothing needs to be computed: refuse at once.
-            _ if roster.decoy.is_none() => Judgement::Refused,
-            _ => Judgement::Unknown,
+            _ if roster.decoy.is_none() => NameCheck::Refused,
+            _ => NameCheck::Unknown,
         }
     }
 

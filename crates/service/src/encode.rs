@@ -4,7 +4,7 @@
 use crate::request::{command_name, with_links};
 use crate::{Arguments, Read, Request};
 use scurry_ledger::{
-    BucketAttributes, Command, Counted, Create, ItemAmount, ItemKey, LimitTerms, Link, Name,
+    BucketAttributes, Command, Create, ItemAmount, ItemKey, LimitSubject, LimitTerms, Link, Name,
     SessionRequest, Status, Time,
 };
 
@@ -167,10 +167,10 @@ fn append_terms(out: &mut Arguments, terms: &LimitTerms) {
         }
         LimitTerms::Set { counted, amount, period, offset_minutes } => {
             match counted {
-                Counted::Sessions => {
+                LimitSubject::Sessions => {
                     out.push("SESSIONS");
                 }
-                Counted::Units { unit, item } => {
+                LimitSubject::Units { unit, item } => {
                     out.push("UNIT").push(unit.as_bytes());
                     item.iter().for_each(|key| append_key(out.push("ITEM"), key));
                 }

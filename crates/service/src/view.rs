@@ -1,8 +1,8 @@
 //! The results of reads, with times and amounts computed for the moment of the read.
 
 use scurry_ledger::{
-    Account, Bucket, Counted, Cycle, Id, ItemKey, Name, Overrun, Period, Session, Status, Time,
-    UnitAmount, validate,
+    Account, Bucket, Cycle, Id, ItemKey, LimitSubject, Name, Overrun, Period, Session, Status,
+    Time, UnitAmount, validate,
 };
 
 /// An account, from one atomic read (`SCUR.GET`).
@@ -79,7 +79,7 @@ pub struct LimitView {
     /// Id of the limit.
     pub id: Name,
     /// What the limit counts: a unit, the units of one item, or open sessions.
-    pub counted: Counted,
+    pub counted: LimitSubject,
     /// Most minor units that may be used in a period, or most sessions that may be open.
     pub amount: i64,
     /// Minor units used in the current period.

@@ -10,7 +10,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use redis::Value;
 use scurry_cluster_client::decode;
-use scurry_server::{Calls, Inlet, Inside, Passage};
+use scurry_server::{Calls, CoreAccess, DoorRoute, Passage};
 use scurry_service::{Arguments, Call, CallError, Refusal, Reply, Request, Service};
 use std::io;
 use std::ops::ControlFlow;
@@ -25,10 +25,10 @@ use tokio::time::{Instant, sleep, timeout};
 const LINES_MAX: usize = 16;
 
 // Abandoned connections may still be open.
-const _: () = assert!(2 * LINES_MAX <= Inside::CONNECTIONS_MAX);
+const _: () = assert!(2 * LINES_MAX <= CoreAccess::CONNECTIONS_MAX);
 
 /// Opens a connection to the engine, or says how to reach the leader.
-type Connect = dyn Fn() -> io::Result<Inlet> + Send + Sync;
+type Connect = dyn Fn() -> io::Result<DoorRoute> + Send + Sync;
 
 /// Pause between two tries while another node leads, or none does.
 const PAUSE: Duration = Duration::from_millis(20);
@@ -107,7 +107,7 @@ impl Engine {
     /// intake while they can execute requests on accounts. `patience` is the timeout of an answer, and `wait` how long a
     /// request is retried while no leader can be reached.
     pub fn new(
-        connect: impl Fn() -> io::Result<Inlet> + Send + Sync + 'static,
+        connect: impl Fn() -> io::Result<DoorRoute> + Send + Sync + 'static,
         here: impl Fn() -> Option<Calls> + Send + Sync + 'static,
         patience: Duration,
         wait: Duration,
@@ -215,9 +215,11 @@ impl Shared {
             idlest.map(|(_, line)| line)
         };
         let made = match ((self.connect)(), idlest) {
-            (Ok(Inlet::Here(stream)), idlest) => self.keep(stream).map_err(|error| (error, idlest)),
-            (Ok(Inlet::Leader(passage)), None) => return self.dial(passage).await,
-            (Ok(Inlet::Leader(passage)), Some(line)) => {
+            (Ok(DoorRoute::Here(stream)), idlest) => {
+                self.keep(stream).map_err(|error| (error, idlest))
+            }
+            (Ok(DoorRoute::Leader(passage)), None) => return self.dial(passage).await,
+            (Ok(DoorRoute::Leader(passage)), Some(line)) => {
                 // Connecting to another node takes time: only later requests use that connection.
                 let shared = Arc::clone(self);
                 tokio::spawn(async move { shared.dial_one_more(passage).await });

@@ -4,8 +4,8 @@
 //! The image of a busy account is kept in parts. The address of its annex follows the image in the same memory, so that
 //! other accounts pay nothing for it.
 
-use crate::headed::Headed;
-use crate::server::{Kind, Rewrite, TypeCell};
+use crate::headed::HeaderBox;
+use crate::server::{Rewrite, TypeCell, ValueKind};
 use crate::timers::{self, Armed};
 use crate::{account_totals, server};
 use scurry_codec::{UntrustedImageError, decode_foreign_account, is_in_parts};
@@ -21,7 +21,7 @@ pub(crate) const IMAGE: &[u8] = b"IMAGE";
 pub(crate) const APPLY: &CStr = c"SCUR.APPLY";
 
 /// Value of a key that holds an account.
-pub(crate) struct AccountValue(Headed<Armed>);
+pub(crate) struct AccountValue(HeaderBox<Armed>);
 
 static TYPE: TypeCell = TypeCell::new();
 
@@ -32,7 +32,7 @@ impl AccountValue {
     /// Makes the value of an account that is already counted in the totals.
     pub(crate) fn new(working: &WorkingAccount, annex: Option<Box<AccountParts>>) -> AccountValue {
         with_address(working.image(), annex, |bytes| {
-            AccountValue(Headed::new(Armed::NONE, bytes, spare(working)))
+            AccountValue(HeaderBox::new(Armed::NONE, bytes, spare(working)))
         })
     }
 
@@ -149,7 +149,7 @@ impl Display for ImageFault {
     }
 }
 
-impl Kind for AccountValue {
+impl ValueKind for AccountValue {
     const NAME: &'static CStr = c"scurryacc";
     const ENCODING: i32 = 1;
 
@@ -164,18 +164,18 @@ impl Kind for AccountValue {
     // SAFETY: the contract is that of the trait.
     unsafe fn from_raw(raw: *mut c_void) -> AccountValue {
         // SAFETY: the caller keeps the contract of the trait.
-        AccountValue(unsafe { Headed::from_raw(raw) })
+        AccountValue(unsafe { HeaderBox::from_raw(raw) })
     }
 
     fn load(bytes: &[u8], _: i32) -> Result<AccountValue, impl Display> {
         let mut account = read(bytes)?;
         account_totals::replace(&AccountContribution::default(), Some(&account));
         if bytes.len() <= APART_LEN {
-            return Ok::<_, ImageFault>(AccountValue(Headed::new(Armed::NONE, bytes, 0)));
+            return Ok::<_, ImageFault>(AccountValue(HeaderBox::new(Armed::NONE, bytes, 0)));
         }
         let (image, annex) = AccountParts::divided(&mut account, APART_LEN);
         Ok(with_address(&image, annex.map(Box::new), |bytes| {
-            AccountValue(Headed::new(Armed::NONE, bytes, 0))
+            AccountValue(HeaderBox::new(Armed::NONE, bytes, 0))
         }))
     }
 

@@ -46,12 +46,12 @@ impl<'c> Call<'c> {
 
 /// Buffers for arguments and reply, reused from command to command.
 #[derive(Default)]
-struct Room {
+struct CommandBuffers {
     requests: Requests,
     formed: Vec<u8>,
 }
 
-static ROOM: Exclusive<Room> = Exclusive::new();
+static ROOM: Exclusive<CommandBuffers> = Exclusive::new();
 
 /// Registers the commands with the server. The error is the name of the first command that it refuses.
 pub(crate) fn register(context: &Context) -> Result<(), &'static str> {
@@ -97,8 +97,8 @@ unsafe extern "C" fn run(
     0
 }
 
-fn execute(context: &Context, names: &[Name<'_>], room: &mut Room) {
-    let Room { requests, formed } = room;
+fn execute(context: &Context, names: &[Name<'_>], room: &mut CommandBuffers) {
+    let CommandBuffers { requests, formed } = room;
     let spec = names.first().and_then(|name| look_up(name.bytes()));
     match spec.filter(|spec| spec.accepts(names.len())) {
         None => context.wrong_arity(),
@@ -127,7 +127,7 @@ fn execute(context: &Context, names: &[Name<'_>], room: &mut Room) {
     requests.clear();
     formed.clear();
     if requests.room() + formed.capacity() > ROOM_KEPT_MAX {
-        *room = Room::default();
+        *room = CommandBuffers::default();
     }
 }
 

@@ -1,7 +1,7 @@
 //! An entity as the value of a key: its version, and its value unless it is deleted. The server's expiry of the key is
 //! when the entity expires, or until when its deletion is remembered.
 
-use crate::server::{self, Kind, Rewrite, TypeCell};
+use crate::server::{self, Rewrite, TypeCell, ValueKind};
 use scurry_engine::Version;
 use std::ffi::{CStr, c_void};
 use std::fmt::{self, Display};
@@ -48,7 +48,7 @@ impl Display for EntityFault {
     }
 }
 
-impl Kind for Box<EntityValue> {
+impl ValueKind for Box<EntityValue> {
     const NAME: &'static CStr = c"scurryent";
     const ENCODING: i32 = 1;
 

@@ -4,7 +4,7 @@ use crate::account::AccountValue;
 use crate::account_key::AccountKey;
 use crate::command_state::{self, CommandState};
 use crate::server::{Context, Mode, OpenKey, OwnedName};
-use crate::timers::{self, Armed, Entry};
+use crate::timers::{self, Armed, TimerEntry};
 use scurry_engine::AccountSlot;
 use scurry_ledger::Time;
 
@@ -32,7 +32,7 @@ pub(crate) fn turn(
 }
 
 /// Commits due expiries in the account of an entry, at the entry's time. Returns false if nothing was due.
-fn look(context: &Context, state: &mut CommandState, entry: &Entry) -> bool {
+fn look(context: &Context, state: &mut CommandState, entry: &TimerEntry) -> bool {
     if !context.select(entry.database) {
         return false;
     }

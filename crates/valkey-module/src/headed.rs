@@ -7,7 +7,7 @@ use std::ptr::NonNull;
 
 /// Header of the allocation.
 #[repr(C)]
-struct Front<H> {
+struct AllocationHeader<H> {
     head: H,
     /// Number of bytes after it.
     len: u32,
@@ -16,23 +16,23 @@ struct Front<H> {
 }
 
 /// A head and the bytes after it.
-pub(crate) struct Headed<H>(NonNull<Front<H>>);
+pub(crate) struct HeaderBox<H>(NonNull<AllocationHeader<H>>);
 
 // SAFETY: it owns its memory, as a box does.
-unsafe impl<H: Send> Send for Headed<H> {}
+unsafe impl<H: Send> Send for HeaderBox<H> {}
 
-impl<H: Copy> Headed<H> {
+impl<H: Copy> HeaderBox<H> {
     /// Allocates with room for at least `spare` more bytes.
-    pub(crate) fn new(head: H, bytes: &[u8], spare: usize) -> Headed<H> {
+    pub(crate) fn new(head: H, bytes: &[u8], spare: usize) -> HeaderBox<H> {
         let layout = layout::<H>(bytes.len() + spare);
         // SAFETY: the layout has at least the size of the header. No memory is read before it is written: the header
         // here, the bytes by `fill`.
         unsafe {
-            let Some(front) = NonNull::new(alloc(layout).cast::<Front<H>>()) else {
+            let Some(front) = NonNull::new(alloc(layout).cast::<AllocationHeader<H>>()) else {
                 handle_alloc_error(layout)
             };
-            front.write(Front { head, len: 0, room: short(layout.size()) });
-            let mut made = Headed(front);
+            front.write(AllocationHeader { head, len: 0, room: short(layout.size()) });
+            let mut made = HeaderBox(front);
             made.fill(bytes);
             made
         }
@@ -65,11 +65,11 @@ impl<H: Copy> Headed<H> {
             // SAFETY: the memory has room for these bytes.
             unsafe { self.fill(bytes) }
         } else {
-            *self = Headed::new(*self.head(), bytes, spare);
+            *self = HeaderBox::new(*self.head(), bytes, spare);
         }
     }
 
-    /// Returns the memory as a pointer, which [`Headed::from_raw`] takes back.
+    /// Returns the memory as a pointer, which [`HeaderBox::from_raw`] takes back.
     pub(crate) fn into_raw(self) -> *mut c_void {
         let raw = self.0.as_ptr().cast();
         std::mem::forget(self);
@@ -77,11 +77,11 @@ impl<H: Copy> Headed<H> {
     }
 
     /// # Safety
-    /// The memory is from [`Headed::into_raw`] of the same type, and is taken back once.
+    /// The memory is from [`HeaderBox::into_raw`] of the same type, and is taken back once.
     // SAFETY: see above.
-    pub(crate) unsafe fn from_raw(raw: *mut c_void) -> Headed<H> {
+    pub(crate) unsafe fn from_raw(raw: *mut c_void) -> HeaderBox<H> {
         // SAFETY: the caller keeps the contract, so the pointer is not null.
-        unsafe { Headed(NonNull::new_unchecked(raw.cast())) }
+        unsafe { HeaderBox(NonNull::new_unchecked(raw.cast())) }
     }
 
     /// # Safety
@@ -97,7 +97,7 @@ impl<H: Copy> Headed<H> {
     }
 }
 
-impl<H> Headed<H> {
+impl<H> HeaderBox<H> {
     fn len(&self) -> usize {
         // SAFETY: the header is initialized.
         unsafe { (*self.0.as_ptr()).len as usize }
@@ -110,7 +110,7 @@ impl<H> Headed<H> {
     }
 }
 
-impl<H> Drop for Headed<H> {
+impl<H> Drop for HeaderBox<H> {
     fn drop(&mut self) {
         // SAFETY: it was allocated with this layout: rounding an already rounded size does not change it.
         unsafe { dealloc(self.0.as_ptr().cast(), rounded::<H>(self.memory_bytes())) }
@@ -119,12 +119,12 @@ impl<H> Drop for Headed<H> {
 
 /// Returns the layout for `len` bytes after a header.
 fn layout<H>(len: usize) -> Layout {
-    rounded::<H>(size_of::<Front<H>>() + len)
+    rounded::<H>(size_of::<AllocationHeader<H>>() + len)
 }
 
 fn rounded<H>(len: usize) -> Layout {
     let size = room_for(len);
-    match Layout::from_size_align(size, align_of::<Front<H>>()) {
+    match Layout::from_size_align(size, align_of::<AllocationHeader<H>>()) {
         Ok(layout) => layout,
         Err(_) => unreachable!("bytes that are in memory are not so many"),
     }

@@ -23,7 +23,7 @@ pub(crate) use context::{Context, Level, log};
 pub(crate) use exclusive::Exclusive;
 pub(crate) use info::{create_category, create_command};
 pub(crate) use key::{Mode, OpenKey};
-pub(crate) use kind::{Kind, Rewrite, TypeCell, create_type};
+pub(crate) use kind::{Rewrite, TypeCell, ValueKind, create_type};
 pub(crate) use name::{Name, OwnedName, arguments};
 pub(crate) use reply::{test_raw_replies, test_reply};
 pub(crate) use section::create_section;

@@ -22,13 +22,13 @@ impl Armed {
 
 /// Entry of an account. Entries are ordered by time, then id (I9).
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Entry {
+pub(crate) struct TimerEntry {
     pub(crate) at: Time,
     pub(crate) database: i32,
     pub(crate) key: Box<[u8]>,
 }
 
-impl Entry {
+impl TimerEntry {
     /// Returns the state of this entry's timer.
     pub(crate) fn armed(&self) -> Armed {
         Armed(self.at)
@@ -37,7 +37,7 @@ impl Entry {
 
 #[derive(Debug, Default)]
 struct Timers {
-    entries: BTreeSet<Entry>,
+    entries: BTreeSet<TimerEntry>,
     /// The server's timer, and when it fires.
     server: Option<(raw::RedisModuleTimerID, Time)>,
     /// Number of running slot imports. Until an import ends, its accounts belong to another node and must not change.
@@ -79,7 +79,7 @@ pub(crate) fn arm(
         timers.remove(database, key, armed);
         *armed = wanted;
         if wanted != Armed::NONE {
-            timers.entries.insert(Entry { at: wanted.0, database, key: key.into() });
+            timers.entries.insert(TimerEntry { at: wanted.0, database, key: key.into() });
             timers.wake(context);
         }
     });
@@ -107,7 +107,7 @@ pub(crate) fn swap(first: i32, second: i32) {
                 database if database == second => first,
                 database => database,
             };
-            Entry { database, ..entry }
+            TimerEntry { database, ..entry }
         });
         timers.entries = swapped.collect();
     });
@@ -122,7 +122,7 @@ pub(crate) fn importing(context: &Context, begins: bool) {
 }
 
 /// Removes and returns the first entry that is due.
-pub(crate) fn pop(now: Time) -> Option<Entry> {
+pub(crate) fn pop(now: Time) -> Option<TimerEntry> {
     with(|timers| {
         timers.entries.first().filter(|first| first.at <= now)?;
         timers.entries.pop_first()
@@ -137,7 +137,7 @@ pub(crate) fn wake(context: &Context) {
 impl Timers {
     fn remove(&mut self, database: i32, key: &[u8], armed: &Armed) {
         if *armed != Armed::NONE {
-            self.entries.remove(&Entry { at: armed.0, database, key: key.into() });
+            self.entries.remove(&TimerEntry { at: armed.0, database, key: key.into() });
         }
     }
 

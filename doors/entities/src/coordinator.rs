@@ -4,7 +4,7 @@
 
 use crate::clock::Clock;
 use crate::copy::{Content, Copy};
-use crate::node::Node;
+use crate::node::EntityNode;
 use crate::placement::Placement;
 use crate::quorum::Quorum;
 use crate::round::{Effect, Failure, Round};
@@ -18,7 +18,7 @@ use std::time::Duration;
 
 /// The coordinator of one door over its nodes, which all have the same role.
 pub(crate) struct Coordinator {
-    pub(crate) nodes: Vec<Arc<Node>>,
+    pub(crate) nodes: Vec<Arc<EntityNode>>,
     placement: Placement,
     clock: Clock,
     /// How long a node keeps an expired entity as its own tombstone, ms.
@@ -29,7 +29,7 @@ pub(crate) struct Coordinator {
 
 /// An entity as a client sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Shown {
+pub(crate) struct EntityView {
     /// Entity tag, with its quotes.
     pub(crate) tag: String,
     pub(crate) bytes: Bytes,
@@ -38,7 +38,7 @@ pub(crate) struct Shown {
 
 impl Coordinator {
     pub(crate) fn new(
-        nodes: Vec<Arc<Node>>,
+        nodes: Vec<Arc<EntityNode>>,
         number: u16,
         tombstone_ms: i64,
         patience: Duration,
@@ -49,7 +49,11 @@ impl Coordinator {
 
     /// Returns the newest of `ack` copies. None when that copy is deleted or expired, or when no node that answered has
     /// one.
-    pub(crate) async fn get(&self, id: &[u8], quorum: Quorum) -> Result<Option<Shown>, Failure> {
+    pub(crate) async fn get(
+        &self,
+        id: &[u8],
+        quorum: Quorum,
+    ) -> Result<Option<EntityView>, Failure> {
         let mut round = Round::new(&self.nodes, quorum, self.patience);
         match self.read(id, &mut round).await {
             Some(newest) => Ok(self.show(newest)),
@@ -127,12 +131,12 @@ impl Coordinator {
         Some(())
     }
 
-    fn show(&self, copy: Copy) -> Option<Shown> {
+    fn show(&self, copy: Copy) -> Option<EntityView> {
         let tag = copy.tag();
         let Content::Value { bytes, forget_at } = copy.content else { return None };
         let expires = forget_at.map(|time| time.plus_ms(-self.tombstone_ms));
         let lives = expires.is_none_or(|time| time > now());
-        lives.then_some(Shown { tag, bytes, expires })
+        lives.then_some(EntityView { tag, bytes, expires })
     }
 
     /// Writes a value that lives until `expires`, or for ever without it. Returns the copy that was written.

@@ -2,7 +2,7 @@
 
 use crate::entity::{ID_LEN_MAX, quorum};
 use crate::range::{self, Range};
-use crate::search::{Found, Search, Wanted};
+use crate::search::{EntityFilter, Found, Search};
 use crate::shared::Shared;
 use axum::Json;
 use axum::extract::{RawQuery, State};
@@ -47,7 +47,7 @@ pub(crate) async fn find(
     match (value, start.is_some() || end.is_some()) {
         (Some(value), false) => {
             let limit = limit(LIMIT, LIMIT_MAX)?;
-            let wanted = Wanted::Value(&value);
+            let wanted = EntityFilter::Value(&value);
             let search = Search { wanted, after: &after, limit, id_len_max: ID_LEN_MAX };
             let found = shared.coordinator.find(&value, search, quorum).await?;
             Ok(Json(show(&found)).into_response())

@@ -1,7 +1,7 @@
 //! `/v0/entity`: GET, PUT and DELETE of one entity.
 
 use crate::condition;
-use crate::coordinator::Shown;
+use crate::coordinator::EntityView;
 use crate::quorum::Quorum;
 use crate::shared::Shared;
 use axum::body::Body;
@@ -20,13 +20,13 @@ pub(crate) const TTL_MAX_MS: i64 = 366 * 24 * 3_600_000;
 pub(crate) const ID_LEN_MAX: usize = 16_384;
 
 /// The entity that a request names.
-struct Named {
+struct NamedEntity {
     id: Vec<u8>,
     quorum: Quorum,
 }
 
-impl Named {
-    fn read(query: Option<&str>, nodes: usize) -> Result<Named, Problem> {
+impl NamedEntity {
+    fn read(query: Option<&str>, nodes: usize) -> Result<NamedEntity, Problem> {
         let [id, replicas] = query::read(query, ["id", "replicas"])?;
         let id = id.filter(|id| !id.is_empty());
         let id = id.ok_or_else(|| Problem::bad_request("id is missing or empty: say ?id=ID"))?;
@@ -34,7 +34,7 @@ impl Named {
             let why = format!("id has {} bytes, and may have {ID_LEN_MAX}", id.len());
             return Err(Problem::bad_request(why));
         }
-        Ok(Named { id, quorum: quorum(replicas, nodes)? })
+        Ok(NamedEntity { id, quorum: quorum(replicas, nodes)? })
     }
 }
 
@@ -54,7 +54,8 @@ pub(crate) async fn get(
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let Named { id, quorum } = Named::read(query.as_deref(), shared.coordinator.nodes.len())?;
+    let NamedEntity { id, quorum } =
+        NamedEntity::read(query.as_deref(), shared.coordinator.nodes.len())?;
     match shared.coordinator.get(&id, quorum).await? {
         Some(shown) => judge(show(shown), &headers),
         None => Err(Problem::new(StatusCode::NOT_FOUND, "Not Found", "there is no such entity")),
@@ -87,7 +88,8 @@ pub(crate) async fn put(
     RawQuery(query): RawQuery,
     request: Request,
 ) -> Result<Response, Problem> {
-    let Named { id, quorum } = Named::read(query.as_deref(), shared.coordinator.nodes.len())?;
+    let NamedEntity { id, quorum } =
+        NamedEntity::read(query.as_deref(), shared.coordinator.nodes.len())?;
     condition::of_write(request.headers())?;
     let expires = expires(request.headers())?;
     let value = shared.body(request).await?;
@@ -102,12 +104,13 @@ pub(crate) async fn delete(
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     condition::of_write(&headers)?;
-    let Named { id, quorum } = Named::read(query.as_deref(), shared.coordinator.nodes.len())?;
+    let NamedEntity { id, quorum } =
+        NamedEntity::read(query.as_deref(), shared.coordinator.nodes.len())?;
     let deleted = shared.coordinator.delete(&id, quorum).await?;
     Ok((StatusCode::ACCEPTED, [(header::ETAG, deleted.tag())]).into_response())
 }
 
-fn show(shown: Shown) -> Response {
+fn show(shown: EntityView) -> Response {
     let mut response = Response::new(Body::from(shown.bytes));
     let headers = response.headers_mut();
     let kind = HeaderValue::from_static("application/octet-stream");

@@ -6,7 +6,7 @@ use crate::entity;
 use crate::entity_openapi;
 use crate::entity_settings::EntitySettings;
 use crate::membership::Membership;
-use crate::node::Node;
+use crate::node::EntityNode;
 use crate::shared::Shared;
 use crate::status;
 use axum::Router;
@@ -24,7 +24,7 @@ pub struct EntityStore(Arc<Shared>);
 impl EntityStore {
     /// Returns the entities on these nodes, and starts connecting to the nodes.
     pub fn open(settings: EntitySettings, runtime: &Handle) -> EntityStore {
-        let node = |address: &String| Arc::new(Node::new(address.clone(), settings.patience));
+        let node = |address: &String| Arc::new(EntityNode::new(address.clone(), settings.patience));
         let nodes = settings.nodes.iter().map(node).collect();
         let coordinator =
             Coordinator::new(nodes, settings.number, settings.tombstone_ms, settings.patience);

@@ -8,7 +8,7 @@
 
 use crate::coordinator::Coordinator;
 use crate::mark::Mark;
-use crate::node::{Lack, Link, Node, NotReady};
+use crate::node::{EntityNode, Link, MissingData, NotReady};
 use crate::quorum::Quorum;
 use crate::sync;
 use redis::RedisError;
@@ -70,11 +70,11 @@ impl Membership {
     }
 
     /// Looks at a node until its connection breaks. Returns the error.
-    async fn look_after(&self, number: usize, node: &Node, connection: Line) -> RedisError {
+    async fn look_after(&self, number: usize, node: &EntityNode, connection: Line) -> RedisError {
         loop {
             match self.look(number, node, &connection).await {
-                Ok(Looked::Changed) => continue,
-                Ok(Looked::AsBefore) => {}
+                Ok(NodeCheck::Changed) => continue,
+                Ok(NodeCheck::AsBefore) => {}
                 Err(error) => return error,
             }
             tokio::select! {
@@ -89,9 +89,9 @@ impl Membership {
     async fn look(
         &self,
         number: usize,
-        node: &Node,
+        node: &EntityNode,
         connection: &Line,
-    ) -> Result<Looked, RedisError> {
+    ) -> Result<NodeCheck, RedisError> {
         let begin = now();
         let lack = match Mark::read(connection).await? {
             Mark::Whole(at) if self.trusts(at, begin) => {
@@ -104,30 +104,32 @@ impl Membership {
                 let others = if old { self.enough_beside(number) } else { None };
                 return self.bring_up(connection, others, begin).await;
             }
-            Mark::Whole(_) => Lack::Deletions,
-            Mark::Forming => Lack::Forming,
-            Mark::None => Lack::Everything,
+            Mark::Whole(_) => MissingData::Deletions,
+            Mark::Forming => MissingData::Forming,
+            Mark::None => MissingData::Everything,
         };
         self.set(number, Link::NotReady(NotReady { lack, connection: connection.clone() }));
         match lack {
-            Lack::Forming => {
+            MissingData::Forming => {
                 // The nodes are all new: each becomes whole when all have been seen, forming or ready.
                 let formed = self.others(number, |link| match link {
                     Link::Ready(connection) => Some(connection),
-                    Link::NotReady(other) if other.lack == Lack::Forming => Some(other.connection),
+                    Link::NotReady(other) if other.lack == MissingData::Forming => {
+                        Some(other.connection)
+                    }
                     _ => None,
                 });
                 self.bring_up(connection, formed, begin).await
             }
-            Lack::Everything | Lack::Deletions => {
+            MissingData::Everything | MissingData::Deletions => {
                 let others = self.enough(number);
                 // The node may hold entities of forgotten deletions: remove them first.
-                if let (Lack::Deletions, Some(others)) = (lack, &others) {
+                if let (MissingData::Deletions, Some(others)) = (lack, &others) {
                     sync::purge(connection, others, begin).await?;
                 }
-                if lack == Lack::Everything && self.are_new(number) {
+                if lack == MissingData::Everything && self.are_new(number) {
                     Mark::form(connection).await?;
-                    return Ok(Looked::Changed);
+                    return Ok(NodeCheck::Changed);
                 }
                 self.bring_up(connection, others, begin).await
             }
@@ -141,12 +143,12 @@ impl Membership {
         connection: &Line,
         others: Option<Vec<Line>>,
         begin: Time,
-    ) -> Result<Looked, RedisError> {
-        let Some(others) = others else { return Ok(Looked::AsBefore) };
+    ) -> Result<NodeCheck, RedisError> {
+        let Some(others) = others else { return Ok(NodeCheck::AsBefore) };
         let forgotten = begin.plus_ms(-self.tombstone_ms);
         sync::bring_up(connection, &others, forgotten).await?;
         Mark::set_whole(connection, begin).await?;
-        Ok(Looked::Changed)
+        Ok(NodeCheck::Changed)
     }
 
     /// Reports whether a mark is young enough, at most half the time for which deletions are remembered, or is trusted
@@ -174,7 +176,7 @@ impl Membership {
     fn ready(&self, number: usize) -> Vec<Line> {
         let nodes = self.coordinator.nodes.iter().enumerate();
         let others = nodes.filter(|(other, _)| *other != number);
-        let link = |(_, node): (usize, &Arc<Node>)| match node.link() {
+        let link = |(_, node): (usize, &Arc<EntityNode>)| match node.link() {
             Link::Ready(connection) => Some(connection),
             _ => None,
         };
@@ -184,7 +186,7 @@ impl Membership {
     /// Reports whether this empty node and all others are new, so that no data was lost.
     fn are_new(&self, number: usize) -> bool {
         let new = self.others(number, |link| match link {
-            Link::NotReady(other) if other.lack != Lack::Deletions => Some(other.connection),
+            Link::NotReady(other) if other.lack != MissingData::Deletions => Some(other.connection),
             _ => None,
         });
         new.is_some()
@@ -203,7 +205,7 @@ impl Membership {
 }
 
 /// Result of a look at a node.
-enum Looked {
+enum NodeCheck {
     AsBefore,
     /// The mark has changed: look again at once.
     Changed,

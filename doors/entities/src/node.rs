@@ -11,10 +11,10 @@ use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, timeout_at};
 
 /// A node of entities. All requests to it share one connection.
-pub(crate) struct Node {
+pub(crate) struct EntityNode {
     /// `HOST:PORT`.
     pub(crate) address: String,
-    seen: watch::Sender<Seen>,
+    seen: watch::Sender<NodeState>,
     /// How long requests wait for the node, from when its answers last counted. A restarting node is back by then, and
     /// a longer absence delays no request.
     patience: Duration,
@@ -23,7 +23,7 @@ pub(crate) struct Node {
 }
 
 /// The state of a node, and since when.
-struct Seen {
+struct NodeState {
     link: Link,
     /// When the node came into this state, by the clock of the door: for people.
     since: Time,
@@ -45,13 +45,13 @@ pub(crate) enum Link {
 /// A node that is connected but does not count yet.
 #[derive(Clone)]
 pub(crate) struct NotReady {
-    pub(crate) lack: Lack,
+    pub(crate) lack: MissingData,
     pub(crate) connection: Line,
 }
 
 /// Data that a node may lack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Lack {
+pub(crate) enum MissingData {
     /// Everything: the node is new, or was emptied.
     Everything,
     /// Nothing that a client was promised: the node was new when all others were.
@@ -60,20 +60,20 @@ pub(crate) enum Lack {
     Deletions,
 }
 
-impl Lack {
+impl MissingData {
     /// Returns the reason for people.
     pub(crate) fn text(self) -> &'static str {
         match self {
-            Lack::Everything => "it is empty, and not brought up to date yet",
-            Lack::Forming => "the nodes are new, and not all of them have been seen",
-            Lack::Deletions => "it was away for longer than deletions are remembered",
+            MissingData::Everything => "it is empty, and not brought up to date yet",
+            MissingData::Forming => "the nodes are new, and not all of them have been seen",
+            MissingData::Deletions => "it was away for longer than deletions are remembered",
         }
     }
 }
 
 /// Why a node did not answer.
 #[derive(Debug)]
-pub(crate) enum Missing {
+pub(crate) enum NodeFailure {
     /// The node is not asked at present, for this reason.
     NotReady(String),
     /// The node was asked, and the outcome is unknown.
@@ -82,12 +82,12 @@ pub(crate) enum Missing {
     NoIndex(String),
 }
 
-impl Node {
-    pub(crate) fn new(address: String, patience: Duration) -> Node {
+impl EntityNode {
+    pub(crate) fn new(address: String, patience: Duration) -> EntityNode {
         let link = Link::Away("not reached yet".to_owned());
         let (seen, _) =
-            watch::channel(Seen { link, since: now(), absent_since: Some(Instant::now()) });
-        Node { address, seen, patience, look: Notify::new() }
+            watch::channel(NodeState { link, since: now(), absent_since: Some(Instant::now()) });
+        EntityNode { address, seen, patience, look: Notify::new() }
     }
 
     pub(crate) fn link(&self) -> Link {
@@ -134,7 +134,7 @@ impl Node {
 
     /// Waits for the connection until the node's answers count. A node that was just lost, or not reached yet, is
     /// waited for until its patience is over.
-    pub(crate) async fn wait(&self) -> Result<Line, Missing> {
+    pub(crate) async fn wait(&self) -> Result<Line, NodeFailure> {
         let mut seen = self.seen.subscribe();
         loop {
             let until = {
@@ -147,24 +147,24 @@ impl Node {
                 }
             };
             if !matches!(timeout_at(until, seen.changed()).await, Ok(Ok(()))) {
-                return Err(Missing::NotReady(self.link().why()));
+                return Err(NodeFailure::NotReady(self.link().why()));
             }
         }
     }
 
     /// Lists one step of the node's entities. All steps of a walk use one connection: a cursor means nothing to a node
     /// that has restarted.
-    pub(crate) async fn step(line: &Line, question: &Cmd) -> Result<Step, Missing> {
+    pub(crate) async fn step(line: &Line, question: &Cmd) -> Result<Step, NodeFailure> {
         let answer = line.ask(question).await;
         let answer = answer.and_then(Value::extract_error).map_err(|error| {
             // Any other error may be temporary.
             if error.code() == Some("ERR") {
-                Missing::NoIndex(error.detail().unwrap_or_default().to_owned())
+                NodeFailure::NoIndex(error.detail().unwrap_or_default().to_owned())
             } else {
-                Missing::Failed(error)
+                NodeFailure::Failed(error)
             }
         })?;
-        Step::of_answer(answer).ok_or_else(|| Missing::Failed(not_a_node()))
+        Step::of_answer(answer).ok_or_else(|| NodeFailure::Failed(not_a_node()))
     }
 }
 
@@ -194,7 +194,7 @@ mod tests {
 
     #[test]
     fn a_node_is_away_since_it_went_whatever_is_tried_meanwhile() {
-        let node = Node::new("a:1".to_owned(), Duration::ZERO);
+        let node = EntityNode::new("a:1".to_owned(), Duration::ZERO);
         let (_, begin) = node.link_since();
         let is_news = node.set(Link::Away("it refuses".to_owned()), begin.plus_ms(5));
         let (link, since) = node.link_since();

@@ -4,7 +4,7 @@
 use crate::entity::ID_LEN_MAX;
 use crate::quorum::Quorum;
 use crate::round::Failure;
-use crate::search::{READS, Search, Wanted};
+use crate::search::{EntityFilter, READS, Search};
 use crate::shared::Shared;
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderValue, header};
@@ -56,7 +56,7 @@ pub(crate) async fn answer(shared: Arc<Shared>, mut range: Range) -> Result<Resp
 impl Range {
     /// Reads the ids of the next page from the nodes.
     async fn look(&mut self, shared: &Shared) -> Result<(), Failure> {
-        let wanted = Wanted::Range { start: &self.start, end: self.end.as_deref() };
+        let wanted = EntityFilter::Range { start: &self.start, end: self.end.as_deref() };
         let limit = self.limit.min(IDS);
         let search = Search { wanted, after: &self.after, limit, id_len_max: ID_LEN_MAX };
         let found = shared.coordinator.candidates(search, self.quorum).await?;

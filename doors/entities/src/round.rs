@@ -2,7 +2,7 @@
 //! quorum.
 
 use crate::copy::not_a_node;
-use crate::node::{Missing, Node};
+use crate::node::{EntityNode, NodeFailure};
 use crate::quorum::Quorum;
 use axum::body::Bytes;
 use axum::http::StatusCode;
@@ -18,7 +18,7 @@ use tokio::time::{Instant, timeout_at};
 
 /// The state of one request to several nodes.
 pub(crate) struct Round<'a> {
-    nodes: &'a [Arc<Node>],
+    nodes: &'a [Arc<EntityNode>],
     pub(crate) quorum: Quorum,
     /// Timeout of the whole request, and its end.
     patience: Duration,
@@ -29,7 +29,7 @@ pub(crate) struct Round<'a> {
     /// connection.
     asked: Vec<(usize, Bytes)>,
     /// Waits for nodes that cannot be asked yet, one for each number.
-    absent: Vec<BoxFuture<'a, Back>>,
+    absent: Vec<BoxFuture<'a, NodeReply>>,
     asked_again: usize,
     /// Number of nodes that have answered as they should.
     pub(crate) answered: usize,
@@ -87,10 +87,14 @@ pub(crate) enum Effect {
 }
 
 /// The number of a request, and the connection to its node once that is back.
-type Back = (usize, Result<Line, Missing>);
+type NodeReply = (usize, Result<Line, NodeFailure>);
 
 impl<'a> Round<'a> {
-    pub(crate) fn new(nodes: &'a [Arc<Node>], quorum: Quorum, patience: Duration) -> Round<'a> {
+    pub(crate) fn new(
+        nodes: &'a [Arc<EntityNode>],
+        quorum: Quorum,
+        patience: Duration,
+    ) -> Round<'a> {
         Round {
             nodes,
             quorum,
@@ -124,7 +128,7 @@ impl<'a> Round<'a> {
         }
     }
 
-    fn node(&self, number: usize) -> &'a Arc<Node> {
+    fn node(&self, number: usize) -> &'a Arc<EntityNode> {
         &self.nodes[number % self.nodes.len()]
     }
 
@@ -179,14 +183,14 @@ impl<'a> Round<'a> {
                     self.asked_again += 1;
                     self.wait(number);
                 }
-                Err(error) => self.missed(self.node(number), Missing::Failed(error)),
+                Err(error) => self.missed(self.node(number), NodeFailure::Failed(error)),
             }
         }
         None
     }
 
     /// Waits for a reply, or for an absent node that is back or given up.
-    async fn event(&mut self, wanted: usize) -> Either<(usize, RedisResult<Value>), Back> {
+    async fn event(&mut self, wanted: usize) -> Either<(usize, RedisResult<Value>), NodeReply> {
         let replies = self.inbox.next(wanted.min(self.outstanding));
         if self.absent.is_empty() {
             return Either::Left(replies.await);
@@ -201,11 +205,11 @@ impl<'a> Round<'a> {
     }
 
     /// Counts a node as missing, for this reason.
-    pub(crate) fn missed(&mut self, node: &Node, missing: Missing) {
+    pub(crate) fn missed(&mut self, node: &EntityNode, missing: NodeFailure) {
         let why = match missing {
-            Missing::NotReady(why) => why,
-            Missing::Failed(error) => error.to_string(),
-            Missing::NoIndex(why) => {
+            NodeFailure::NotReady(why) => why,
+            NodeFailure::Failed(error) => error.to_string(),
+            NodeFailure::NoIndex(why) => {
                 self.without_index += 1;
                 why
             }
@@ -215,7 +219,7 @@ impl<'a> Round<'a> {
 
     /// Counts a node as missing after a reply that no node of entities gives.
     pub(crate) fn is_foreign(&mut self, number: usize) {
-        self.missed(self.node(number), Missing::Failed(not_a_node()));
+        self.missed(self.node(number), NodeFailure::Failed(not_a_node()));
     }
 
     /// Counts a node as missing that has an older version than it was told to store.

@@ -2,7 +2,7 @@
 //! only a hint: each id is read from its quorum before it is shown.
 
 use crate::coordinator::Coordinator;
-use crate::node::{Missing, Node};
+use crate::node::{EntityNode, NodeFailure};
 use crate::quorum::Quorum;
 use crate::round::{Effect, Failure, Round};
 use crate::step::{IDS_MAX, Step};
@@ -20,7 +20,7 @@ pub(crate) const READS: usize = 16;
 
 /// Which entities to find.
 #[derive(Clone, Copy)]
-pub(crate) enum Wanted<'a> {
+pub(crate) enum EntityFilter<'a> {
     /// Entities with exactly this value.
     Value(&'a [u8]),
     /// Ids from `start` on, and before `end` if there is one.
@@ -30,7 +30,7 @@ pub(crate) enum Wanted<'a> {
 /// Which entities to find, and how many.
 #[derive(Clone, Copy)]
 pub(crate) struct Search<'a> {
-    pub(crate) wanted: Wanted<'a>,
+    pub(crate) wanted: EntityFilter<'a>,
     /// Only ids greater than this one.
     pub(crate) after: &'a [u8],
     /// Maximum number of ids to look at.
@@ -55,13 +55,13 @@ struct Page {
     is_cut: bool,
 }
 
-impl Wanted<'_> {
+impl EntityFilter<'_> {
     /// Returns the command for one step.
     fn question(self, cursor: &[u8]) -> Cmd {
         match self {
-            Wanted::Value(value) => Step::question(value, cursor),
+            EntityFilter::Value(value) => Step::question(value, cursor),
             // Ids between two ids start with their common prefix.
-            Wanted::Range { start, end } => {
+            EntityFilter::Range { start, end } => {
                 let pairs = start.iter().zip(end.unwrap_or_default());
                 let common = pairs.take_while(|(one, other)| one == other).count();
                 Step::scan(&start[..common], cursor)
@@ -72,15 +72,15 @@ impl Wanted<'_> {
     /// Reports whether an id of a node's list matches.
     fn has(self, id: &[u8]) -> bool {
         match self {
-            Wanted::Value(_) => true,
-            Wanted::Range { start, end } => id >= start && end.is_none_or(|end| id < end),
+            EntityFilter::Value(_) => true,
+            EntityFilter::Range { start, end } => id >= start && end.is_none_or(|end| id < end),
         }
     }
 
     fn steps_max(self) -> usize {
         match self {
-            Wanted::Value(_) => STEPS_MAX,
-            Wanted::Range { .. } => SCANS_MAX,
+            EntityFilter::Value(_) => STEPS_MAX,
+            EntityFilter::Range { .. } => SCANS_MAX,
         }
     }
 }
@@ -147,11 +147,11 @@ impl Coordinator {
 }
 
 /// Lists a page of one node. None when the node has too many entities. Starts again when the connection ends.
-async fn list(node: &Node, search: Search<'_>) -> Result<Option<Page>, Missing> {
+async fn list(node: &EntityNode, search: Search<'_>) -> Result<Option<Page>, NodeFailure> {
     let mut again = 0;
     loop {
         match walk(&node.wait().await?, search).await {
-            Err(Missing::Failed(error))
+            Err(NodeFailure::Failed(error))
                 if error.is_connection_dropped() && again < ASKED_AGAIN_MAX =>
             {
                 again += 1;
@@ -162,11 +162,11 @@ async fn list(node: &Node, search: Search<'_>) -> Result<Option<Page>, Missing> 
 }
 
 /// Lists a page of the node on this connection, step by step. None when that takes too many steps.
-async fn walk(line: &Line, search: Search<'_>) -> Result<Option<Page>, Missing> {
+async fn walk(line: &Line, search: Search<'_>) -> Result<Option<Page>, NodeFailure> {
     let mut page = Page::default();
     let mut cursor = Step::BEGIN.to_vec();
     for _ in 0..search.wanted.steps_max() {
-        let step = Node::step(line, &search.wanted.question(&cursor)).await?;
+        let step = EntityNode::step(line, &search.wanted.question(&cursor)).await?;
         let wanted = |id: &Vec<u8>| {
             id[..] > *search.after && id.len() <= search.id_len_max && search.wanted.has(id)
         };

@@ -1,13 +1,13 @@
 //! The state of the nodes, for people, load balancers and Prometheus.
 
-use crate::node::{Link, Node};
+use crate::node::{EntityNode, Link};
 use crate::quorum::Quorum;
 use crate::shared::Shared;
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use scurry_http::Problem;
-use scurry_server::{Exposition, Kind};
+use scurry_server::{Exposition, MetricKind};
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -52,7 +52,7 @@ pub(crate) async fn status(State(shared): State<Arc<Shared>>) -> Json<Status> {
 }
 
 /// Checks that a majority of the nodes counts, if there are nodes. Returns a 503 otherwise.
-pub(crate) fn ready(nodes: &[Arc<Node>]) -> Result<(), Problem> {
+pub(crate) fn ready(nodes: &[Arc<EntityNode>]) -> Result<(), Problem> {
     if nodes.is_empty() {
         return Ok(());
     }
@@ -65,9 +65,9 @@ pub(crate) fn ready(nodes: &[Arc<Node>]) -> Result<(), Problem> {
 }
 
 /// Writes the metrics of the nodes to a page.
-pub(crate) fn show(nodes: &[Arc<Node>], page: &mut Exposition) {
+pub(crate) fn show(nodes: &[Arc<EntityNode>], page: &mut Exposition) {
     let help = "1 for the state that the node is in. Answers of a node count when it is ready.";
-    page.metric("scurry_http_node_state", Kind::Gauge, help);
+    page.metric("scurry_http_node_state", MetricKind::Gauge, help);
     for node in nodes {
         let (link, _) = node.link_since();
         let states = [
@@ -80,7 +80,7 @@ pub(crate) fn show(nodes: &[Arc<Node>], page: &mut Exposition) {
         }
     }
     let help = "When the node came into this state, by the clock of the door.";
-    page.metric("scurry_http_node_state_since_timestamp_seconds", Kind::Gauge, help);
+    page.metric("scurry_http_node_state_since_timestamp_seconds", MetricKind::Gauge, help);
     for node in nodes {
         let (_, since) = node.link_since();
         page.sample(&[("node", &node.address)], since.0 as f64 / 1e3);

@@ -75,11 +75,11 @@ pub(crate) async fn purge(node: &Line, others: &[Line], before: Time) -> Result<
 /// in Valkey they are keys like others.
 struct Listing {
     cursor: Vec<u8>,
-    pass: Pass,
+    pass: SyncPass,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Pass {
+enum SyncPass {
     Keys,
     Deletions,
     Over,
@@ -87,30 +87,31 @@ enum Pass {
 
 impl Listing {
     fn new() -> Listing {
-        Listing { cursor: b"0".to_vec(), pass: Pass::Keys }
+        Listing { cursor: b"0".to_vec(), pass: SyncPass::Keys }
     }
 
     /// Returns the next keys, of any kind; None at the end.
     async fn next(&mut self, node: &Line) -> Result<Option<Vec<Vec<u8>>>, RedisError> {
-        while self.pass != Pass::Over {
+        while self.pass != SyncPass::Over {
             let mut scan = cmd("SCAN");
             scan.arg(&self.cursor[..]).arg("COUNT").arg(KEYS);
-            if self.pass == Pass::Deletions {
+            if self.pass == SyncPass::Deletions {
                 scan.arg("TYPE").arg("tombstone");
             }
             let answer = match node.ask(&scan).await? {
                 // Valkey does not know this type. Any other error must not pass for an empty list.
                 Value::ServerError(error)
-                    if self.pass == Pass::Deletions && error.code() == "ERR" =>
+                    if self.pass == SyncPass::Deletions && error.code() == "ERR" =>
                 {
-                    self.pass = Pass::Over;
+                    self.pass = SyncPass::Over;
                     continue;
                 }
                 answer => answer.extract_error()?,
             };
             let (cursor, keys): (Vec<u8>, Vec<Vec<u8>>) = redis::from_redis_value(answer)?;
             if cursor == b"0" {
-                self.pass = if self.pass == Pass::Keys { Pass::Deletions } else { Pass::Over };
+                self.pass =
+                    if self.pass == SyncPass::Keys { SyncPass::Deletions } else { SyncPass::Over };
             }
             self.cursor = cursor;
             if !keys.is_empty() {

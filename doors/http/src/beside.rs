@@ -9,7 +9,7 @@ use axum::routing::get;
 use scurry_door_json::{Direct, Retry, outcome};
 use scurry_http::{Gate, Problem, Traffic, Ways, front, past};
 use scurry_resp::table::Role;
-use scurry_server::{Exposition, Inside, Measurement};
+use scurry_server::{CoreAccess, Exposition, Measurement};
 use scurry_stores::{Engine, Store};
 use std::io;
 use std::sync::Arc;
@@ -24,13 +24,13 @@ const WAIT: Duration = Duration::from_secs(1);
 
 /// State shared by the request handlers of this door.
 pub(crate) struct Beside {
-    inside: Inside,
+    inside: CoreAccess,
     store: Arc<dyn Store>,
     traffic: Arc<Traffic>,
 }
 
 pub(crate) fn routes(
-    inside: Inside,
+    inside: CoreAccess,
     gate: &Arc<Gate>,
     traffic: &Arc<Traffic>,
     runtime: &Handle,

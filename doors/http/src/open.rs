@@ -8,7 +8,7 @@ use crate::settings::Settings;
 use crate::shared::Shared;
 use scurry_door_entities::EntityStore;
 use scurry_http::{Door, Front, Gate, Opening, StartError};
-use scurry_server::Inside;
+use scurry_server::CoreAccess;
 use scurry_stores::{RespStore, Store};
 use std::sync::Arc;
 
@@ -44,7 +44,7 @@ pub fn open(settings: Settings) -> Result<Door, OpenError> {
 ///
 /// # Errors
 /// When it must not or cannot listen. The error says what to do about it.
-pub fn open_beside(front: &Front, inside: Inside) -> Result<Door, StartError> {
+pub fn open_beside(front: &Front, inside: CoreAccess) -> Result<Door, StartError> {
     let gate = Gate::new(front)?;
     let opening = Opening::listen(front, step_back)?;
     let traffic = opening.traffic("charging");

@@ -6,7 +6,7 @@ use axum::http::header;
 use axum::response::IntoResponse;
 use scurry_door_json::{Retry, outcome};
 use scurry_http::{Problem, Traffic};
-use scurry_server::{Exposition, Kind};
+use scurry_server::{Exposition, MetricKind};
 use std::sync::Arc;
 
 /// Answers 200 when the store answers and a majority of the nodes counts, else 503 or 504.
@@ -27,7 +27,7 @@ pub(crate) async fn metrics(
     shared.entities.show(&mut page);
     let help = "1 when the store answers and requests that ask for a majority can be answered.";
     let is_ready = ready(State(Arc::clone(&shared))).await.is_ok();
-    page.single("scurry_http_ready", Kind::Gauge, help, u8::from(is_ready));
+    page.single("scurry_http_ready", MetricKind::Gauge, help, u8::from(is_ready));
     traffic.show(&mut page, []);
     ([(header::CONTENT_TYPE, Exposition::CONTENT_TYPE)], page.into_text())
 }

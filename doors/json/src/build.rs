@@ -11,8 +11,8 @@ use crate::text::{AccountId, Id, Name, Overrun, Text};
 use crate::words::Words;
 use scurry_http::{FaultLocation, Problem, field_problem};
 use scurry_ledger::{
-    self as ledger, BucketAttributes, Command, Counted, Create, ItemRequest, LimitTerms, NewBucket,
-    Period, SessionRequest, Time,
+    self as ledger, BucketAttributes, Command, Create, ItemRequest, LimitSubject, LimitTerms,
+    NewBucket, Period, SessionRequest, Time,
 };
 use scurry_service::{Read, Request};
 
@@ -333,7 +333,7 @@ pub(crate) fn set_limit(input: &Input) -> Result<Request, Problem> {
     let body: LimitSetting = input.json()?;
     let limit = path_name(input, "limit")?;
     let counted = match body.unit.as_ref().map(name) {
-        Some(unit) => Counted::Units { unit, item: body.item.map(|item| item.0) },
+        Some(unit) => LimitSubject::Units { unit, item: body.item.map(|item| item.0) },
         None => {
             // Without a unit the limit counts open sessions, which have no item and no period.
             let of_units = [
@@ -344,7 +344,7 @@ pub(crate) fn set_limit(input: &Input) -> Result<Request, Problem> {
             if let Some((place, _)) = of_units.iter().find(|(_, given)| *given) {
                 return Err(field_problem(FaultLocation::Body(place), "needs a unit"));
             }
-            Counted::Sessions
+            LimitSubject::Sessions
         }
     };
     let terms = LimitTerms::Set {

@@ -14,7 +14,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use redis::Value;
 use scurry_cluster_client::Totals;
-use scurry_ledger::{self as ledger, Cause, Code, Counted, Id, Name, Time};
+use scurry_ledger::{self as ledger, Cause, Code, Id, LimitSubject, Name, Time};
 use scurry_resp::FIND_MAX;
 use scurry_service::{AccountView, Answered, Reply, denied};
 
@@ -173,8 +173,8 @@ fn account_body(account: AccountView) -> AccountBody {
     });
     let limits = account.limits.iter().map(|limit| {
         let (unit, item) = match limit.counted {
-            Counted::Sessions => (None, None),
-            Counted::Units { unit, item } => (Some(name(unit)), item.map(Key)),
+            LimitSubject::Sessions => (None, None),
+            LimitSubject::Units { unit, item } => (Some(name(unit)), item.map(Key)),
         };
         LimitBody {
             limit: name(limit.id),

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, ensure};
 use scurry_cluster_client::Totals;
 use scurry_conformance::Value;
 use scurry_crash::views;
-use scurry_crash::wire::{Wire, Words, words};
+use scurry_crash::wire::{RequestWords, Wire, words};
 use std::collections::BTreeMap;
 
 /// Connections to the primaries, with the slots that each owns.
@@ -76,7 +76,7 @@ impl Accounts {
         let keys: Vec<&str> = self.known.keys().map(String::as_str).collect();
         let mut all = Vec::new();
         for (_, wire, keys) in owners.shares(&keys) {
-            let audits: Vec<Words> = keys.iter().map(|key| views::audit(key)).collect();
+            let audits: Vec<RequestWords> = keys.iter().map(|key| views::audit(key)).collect();
             let replies = wire.ask_all(&audits)?;
             all.extend(keys.into_iter().map(str::to_owned).zip(replies));
         }
@@ -104,7 +104,7 @@ impl Accounts {
             let mut copy = cluster.nodes[replica].wire()?;
             copy.ask(&words("READONLY"))?;
             let dumps = keys.iter().map(|key| words(&format!("SCUR.DUMP {key}")));
-            let dumps: Vec<Words> = dumps.collect();
+            let dumps: Vec<RequestWords> = dumps.collect();
             let (theirs, its) = (wire.ask_all(&dumps)?, copy.ask_all(&dumps)?);
             for ((key, ours), copied) in keys.iter().zip(theirs).zip(its) {
                 ensure!(matches!(ours, Value::Word(_)), "{key}: {ours}");

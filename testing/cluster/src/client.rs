@@ -11,7 +11,7 @@ pub(crate) use lease::{LEASE_MAX, Lease};
 pub(crate) use modelled::ModelledAccount;
 pub(crate) use primary_only::PrimaryOnlyAccount;
 
-use crate::route::{Answered, Ask, Seen, Signals};
+use crate::route::{Answered, Ask, ClientCounts, Signals};
 use anyhow::{Context, Result, ensure};
 use scurry_conformance::Value;
 use scurry_crash::wire::Wire;
@@ -121,7 +121,7 @@ impl Client {
 
     /// Sends requests until the load is over.
     pub(crate) fn load(&mut self, signals: &Signals) -> Result<()> {
-        *self.route.seen() = Seen::default();
+        *self.route.seen() = ClientCounts::default();
         while !signals.is_over() {
             if signals.holds() {
                 self.route.seen().rest();

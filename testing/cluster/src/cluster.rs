@@ -2,9 +2,9 @@
 
 use crate::module::Module;
 use crate::namespaces::{self, Namespace};
-use crate::node::Node;
+use crate::node::ClusterNode;
 use crate::view::{Role, View};
-use crate::wait::{self, Watched};
+use crate::wait::{self, WatchedProcesses};
 use anyhow::{Context, Result, ensure};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -20,7 +20,7 @@ const PORTS: std::ops::Range<u16> = 22_000..32_000;
 #[derive(Debug)]
 pub struct Cluster {
     /// Nodes in the order of creation. Any of them may be a primary.
-    pub nodes: Vec<Node>,
+    pub nodes: Vec<ClusterNode>,
     interrupted: Arc<AtomicBool>,
 }
 
@@ -40,8 +40,12 @@ impl Cluster {
                 let bus = first + number + u16::try_from(NODES)?;
                 (("127.0.0.1".to_owned(), first + number, bus), None)
             };
-            let mut node =
-                Node::new(place, dir.join(format!("node-{index}")), namespace, module.clone())?;
+            let mut node = ClusterNode::new(
+                place,
+                dir.join(format!("node-{index}")),
+                namespace,
+                module.clone(),
+            )?;
             node.start()?;
             nodes.push(node);
         }
@@ -51,7 +55,7 @@ impl Cluster {
         })?;
         let mut tool = Command::new("timeout");
         tool.args(["60", "valkey-cli", "--cluster", "create"]);
-        tool.args(cluster.nodes.iter().map(Node::address));
+        tool.args(cluster.nodes.iter().map(ClusterNode::address));
         tool.args(["--cluster-replicas", "1", "--cluster-yes"]).stdin(Stdio::null());
         let output = tool.output().context("timeout (coreutils) cannot be started")?;
         let said = String::from_utf8_lossy(&output.stdout);
@@ -136,12 +140,12 @@ impl Cluster {
     }
 }
 
-impl Watched for Cluster {
+impl WatchedProcesses for Cluster {
     fn interrupted(&self) -> &AtomicBool {
         &self.interrupted
     }
 
     fn check(&mut self) -> Result<()> {
-        self.nodes.iter_mut().try_for_each(Node::check)
+        self.nodes.iter_mut().try_for_each(ClusterNode::check)
     }
 }

@@ -38,7 +38,7 @@ pub enum Fault {
 }
 
 /// Context that a fault works with.
-pub(crate) struct Scene<'s> {
+pub(crate) struct FaultContext<'s> {
     pub(crate) cluster: &'s mut Cluster,
     pub(crate) random: &'s mut Random,
     /// Accounts in use.
@@ -64,7 +64,7 @@ impl Fault {
     /// Faults of the short run.
     pub const SHORT: [Fault; 3] = [Fault::KillPrimary, Fault::PausePrimary, Fault::Migrate];
 
-    pub(crate) fn inflict(self, scene: &mut Scene<'_>) -> Result<()> {
+    pub(crate) fn inflict(self, scene: &mut FaultContext<'_>) -> Result<()> {
         match self {
             Fault::KillPrimary => kill::primary(scene),
             Fault::KillReplica => kill::replica(scene),
@@ -79,7 +79,7 @@ impl Fault {
     }
 }
 
-impl Scene<'_> {
+impl FaultContext<'_> {
     /// Returns a random primary with its replica.
     fn pair(&mut self) -> Result<(usize, usize)> {
         let pairs = self.cluster.pairs()?;

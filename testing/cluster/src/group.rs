@@ -21,12 +21,12 @@ pub use report::{Report, Row};
 pub use run::{Settings, run};
 
 use crate::namespaces::{self, Namespace};
-use crate::wait::{self, Watched};
+use crate::wait::{self, WatchedProcesses};
 use anyhow::{Context, Result, bail, ensure};
 use disk::Disk;
 use member::Member;
 use scurry_conformance::Value;
-use scurry_crash::wire::{Wire, Words, words};
+use scurry_crash::wire::{RequestWords, Wire, words};
 use scurry_crash::{Binary, clock};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -223,7 +223,7 @@ impl Group {
     }
 
     /// Executes a command on the current leader until it succeeds. The command must be safe to repeat.
-    pub(crate) fn write_anywhere(&mut self, request: Words) -> Result<()> {
+    pub(crate) fn write_anywhere(&mut self, request: RequestWords) -> Result<()> {
         self.until("a write is answered", |group| {
             let leader =
                 group.leader_of(&(0..NODES).collect::<Vec<_>>()).context("nobody leads")?;
@@ -267,7 +267,7 @@ impl Group {
     }
 }
 
-impl Watched for Group {
+impl WatchedProcesses for Group {
     fn interrupted(&self) -> &AtomicBool {
         &self.interrupted
     }

@@ -25,7 +25,7 @@ pub use cluster::Cluster;
 pub use fault::Fault;
 pub use module::Module;
 pub use namespaces::{enter, inside, possible};
-pub use node::Node;
+pub use node::ClusterNode;
 pub use options::{Options, interrupted};
 pub use report::{Report, Row};
 pub use run::{Settings, run};

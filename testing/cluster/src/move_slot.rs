@@ -3,7 +3,7 @@
 use crate::cluster::Cluster;
 use anyhow::{Result, bail, ensure};
 use scurry_conformance::Value;
-use scurry_crash::wire::{Words, array, int, text, words};
+use scurry_crash::wire::{RequestWords, array, int, text, words};
 
 /// Keys moved at a time.
 const KEYS: usize = 2;
@@ -44,7 +44,7 @@ impl Cluster {
         }
         // The empty word takes the place of a single key: the keys follow KEYS.
         let line = format!("MIGRATE {} {}  0 {MIGRATE_PATIENCE_MS} KEYS", target.host, target.port);
-        let mut request: Words = words(&line);
+        let mut request: RequestWords = words(&line);
         for key in keys {
             request.push(text(key)?.into_bytes());
         }

@@ -25,7 +25,7 @@ const LOG_TAIL: usize = 1_500;
 
 /// A node of the cluster.
 #[derive(Debug)]
-pub struct Node {
+pub struct ClusterNode {
     pub(crate) host: String,
     pub(crate) port: u16,
     pub(crate) bus_port: u16,
@@ -37,16 +37,25 @@ pub struct Node {
     pub(crate) is_away: bool,
 }
 
-impl Node {
+impl ClusterNode {
     /// Prepares a node with its own directory, without starting it.
     pub(crate) fn new(
         (host, port, bus_port): (String, u16, u16),
         home: PathBuf,
         namespace: Option<Namespace>,
         module: Module,
-    ) -> Result<Node> {
+    ) -> Result<ClusterNode> {
         fs::create_dir_all(&home)?;
-        Ok(Node { host, port, bus_port, home, namespace, module, child: None, is_away: true })
+        Ok(ClusterNode {
+            host,
+            port,
+            bus_port,
+            home,
+            namespace,
+            module,
+            child: None,
+            is_away: true,
+        })
     }
 
     /// Returns `HOST:PORT`.
@@ -75,7 +84,7 @@ impl Node {
 
     /// Returns the settings of docs/cluster.md, except for a node timeout that is short enough for a test.
     fn settings(&self) -> String {
-        let Node { host, port, bus_port, .. } = self;
+        let ClusterNode { host, port, bus_port, .. } = self;
         let module = self.module.0.display();
         format!(
             "bind {host}\nport {port}\ncluster-port {bus_port}\ndaemonize no\nprotected-mode no\n\
@@ -174,13 +183,13 @@ impl Node {
         Ok(replies[1].to_string())
     }
 
-    /// Sends a command as [`Node::ask`] does, and returns its text reply.
+    /// Sends a command as [`ClusterNode::ask`] does, and returns its text reply.
     pub fn text(&self, line: &str) -> Result<String> {
         scurry_crash::wire::text(&self.ask(line)?)
     }
 }
 
-impl Drop for Node {
+impl Drop for ClusterNode {
     fn drop(&mut self) {
         // It may have ended already; in both cases it is gone afterwards.
         let _ = self.kill();

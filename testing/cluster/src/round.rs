@@ -4,7 +4,7 @@
 use crate::audit::{Accounts, Owners};
 use crate::client::{Account, Chained, Client, Lease, ModelledAccount, PrimaryOnlyAccount};
 use crate::cluster::Cluster;
-use crate::fault::{Fault, Scene};
+use crate::fault::{Fault, FaultContext};
 use crate::report::Row;
 use crate::route::{PATIENCE, Route, Signals};
 use anyhow::{Context, Result, anyhow};
@@ -15,7 +15,7 @@ use std::thread;
 use std::time::Duration;
 
 /// A kind of client.
-struct Kind {
+struct RoundKind {
     clients: usize,
     /// Accounts of each client.
     accounts: usize,
@@ -23,21 +23,21 @@ struct Kind {
     make: fn(String) -> Box<dyn Account>,
 }
 
-const KINDS: [Kind; 4] = [
-    Kind {
+const KINDS: [RoundKind; 4] = [
+    RoundKind {
         clients: 3,
         accounts: 12,
         all_copies: true,
         make: |id| Box::new(ModelledAccount::new(id)),
     },
-    Kind { clients: 1, accounts: 12, all_copies: true, make: |id| Box::new(Lease::new(id)) },
-    Kind {
+    RoundKind { clients: 1, accounts: 12, all_copies: true, make: |id| Box::new(Lease::new(id)) },
+    RoundKind {
         clients: 2,
         accounts: 12,
         all_copies: false,
         make: |id| Box::new(PrimaryOnlyAccount::new(id)),
     },
-    Kind { clients: 1, accounts: 6, all_copies: true, make: |id| Box::new(Chained::new(id)) },
+    RoundKind { clients: 1, accounts: 6, all_copies: true, make: |id| Box::new(Chained::new(id)) },
 ];
 
 /// Wait after the last deadline, ms. Clients and nodes share one clock.
@@ -138,7 +138,7 @@ fn load(
 }
 
 fn pass(fault: Fault, cluster: &mut Cluster, keys: &[String], random: &mut Random) -> Result<()> {
-    let mut scene = Scene { cluster, random, keys };
+    let mut scene = FaultContext { cluster, random, keys };
     scene.pass_ms(500, 1_500)?;
     fault.inflict(&mut scene)?;
     scene.cluster.until_whole()?;

@@ -9,7 +9,7 @@ use scurry_cluster_client::redis::{self, Cmd};
 use scurry_cluster_client::{Address, ClientError, Copies, CopiesOutcome, Store};
 use scurry_conformance::Value;
 use scurry_crash::clock;
-use scurry_crash::wire::Words;
+use scurry_crash::wire::RequestWords;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
 
@@ -93,7 +93,7 @@ impl Signals {
 
 /// Counts of one client in a round.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Seen {
+pub(crate) struct ClientCounts {
     /// Requests with a clear answer.
     pub(crate) acknowledged: u64,
     /// Repetitions of requests.
@@ -105,7 +105,7 @@ pub(crate) struct Seen {
     last_ns: Option<i64>,
 }
 
-impl Seen {
+impl ClientCounts {
     /// Ends the measurement of a gap: silence from here on does not count.
     pub(crate) fn rest(&mut self) {
         self.last_ns = None;
@@ -130,7 +130,7 @@ pub(crate) struct Answered {
     pub(crate) again: bool,
 }
 
-enum How {
+enum Routing {
     /// K = M: every answer is on all copies.
     All(Box<Copies>),
     /// K = 1, through the client that repeats requests by itself. Connected on first use.
@@ -140,17 +140,17 @@ enum How {
 /// A client's connection to the system under test.
 pub(crate) trait Ask: Send {
     /// Sends a request until it has a clear answer.
-    fn ask(&mut self, key: &str, request: &Words, signals: &Signals) -> Result<Answered>;
+    fn ask(&mut self, key: &str, request: &RequestWords, signals: &Signals) -> Result<Answered>;
 
     /// Returns the counts of this client.
-    fn seen(&mut self) -> &mut Seen;
+    fn seen(&mut self) -> &mut ClientCounts;
 }
 
 /// A client's connection to the cluster.
 pub(crate) struct Route {
     address: Address,
-    how: How,
-    seen: Seen,
+    how: Routing,
+    seen: ClientCounts,
 }
 
 impl Route {
@@ -158,18 +158,18 @@ impl Route {
     pub(crate) fn all(address: &str, patience: Duration) -> Route {
         let address = Address::new(address, None, None).with_patience(patience);
         let copies = Box::new(Copies::new(&address, COPIES, WAIT_MS));
-        Route { address, how: How::All(copies), seen: Seen::default() }
+        Route { address, how: Routing::All(copies), seen: ClientCounts::default() }
     }
 
     /// Makes a route that waits for the primary only.
     pub(crate) fn one(address: &str, patience: Duration) -> Route {
         let address = Address::new(address, None, None).with_patience(patience);
-        Route { address, how: How::One(None), seen: Seen::default() }
+        Route { address, how: Routing::One(None), seen: ClientCounts::default() }
     }
 }
 
 impl Ask for Route {
-    fn ask(&mut self, key: &str, request: &Words, signals: &Signals) -> Result<Answered> {
+    fn ask(&mut self, key: &str, request: &RequestWords, signals: &Signals) -> Result<Answered> {
         let mut command = Cmd::new();
         request.iter().for_each(|word| {
             command.arg(word);
@@ -195,7 +195,7 @@ impl Ask for Route {
         }
     }
 
-    fn seen(&mut self) -> &mut Seen {
+    fn seen(&mut self) -> &mut ClientCounts {
         &mut self.seen
     }
 }
@@ -207,13 +207,13 @@ impl Route {
 
     fn send(&mut self, key: &str, command: &Cmd) -> Sent {
         match &mut self.how {
-            How::All(copies) => match copies.run(key.as_bytes(), command) {
+            Routing::All(copies) => match copies.run(key.as_bytes(), command) {
                 Ok(CopiesOutcome::Enough { reply, .. }) => Sent::Clear(value(&reply)),
                 Ok(CopiesOutcome::NotEnough { reply, .. }) => Sent::TooFew(value(&reply)),
                 Ok(CopiesOutcome::Refused(reply)) => refused(value(&reply)),
                 Err(_) => Sent::Nothing,
             },
-            How::One(store) => {
+            Routing::One(store) => {
                 if store.is_none() {
                     *store = Store::connect(&self.address).ok().map(Box::new);
                 }

@@ -8,7 +8,7 @@ use crate::module::Module;
 use crate::namespaces;
 use crate::report::{Report, Row};
 use crate::round::round;
-use crate::wait::Watched;
+use crate::wait::WatchedProcesses;
 use anyhow::{Context, Result};
 use scurry_model::Random;
 use std::path::PathBuf;

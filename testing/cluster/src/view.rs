@@ -1,6 +1,6 @@
 //! A node's view of itself and of the cluster.
 
-use crate::node::Node;
+use crate::node::ClusterNode;
 use anyhow::{Context, Result};
 
 /// Number of slots in a cluster.
@@ -29,7 +29,7 @@ pub(crate) struct View {
 }
 
 impl View {
-    pub(crate) fn of(node: &Node) -> Result<View> {
+    pub(crate) fn of(node: &ClusterNode) -> Result<View> {
         let replication = node.text("INFO replication")?;
         let cluster = node.text("CLUSTER INFO")?;
         let nodes = node.text("CLUSTER NODES")?;

@@ -14,7 +14,7 @@ pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(40);
 pub(crate) const PATIENCE_S: i64 = 90;
 
 /// Processes that a test waits for.
-pub(crate) trait Watched {
+pub(crate) trait WatchedProcesses {
     /// Returns the flag that interrupts the wait.
     fn interrupted(&self) -> &AtomicBool;
 
@@ -23,7 +23,7 @@ pub(crate) trait Watched {
 }
 
 /// Waits until `look` succeeds. Fails at once if a process has ended by itself.
-pub(crate) fn until<W: Watched>(
+pub(crate) fn until<W: WatchedProcesses>(
     watched: &mut W,
     what: &str,
     mut look: impl FnMut(&W) -> Result<()>,
@@ -40,7 +40,7 @@ pub(crate) fn until<W: Watched>(
 }
 
 /// Sleeps, unless the test is interrupted.
-pub(crate) fn pass(watched: &impl Watched, time: Duration) -> Result<()> {
+pub(crate) fn pass(watched: &impl WatchedProcesses, time: Duration) -> Result<()> {
     if watched.interrupted().load(Ordering::Relaxed) {
         bail!("interrupted");
     }

@@ -20,11 +20,11 @@ pub trait Door {
     fn takes(&self, script: &Script) -> bool;
 
     /// Opens an empty store with the script's limits, to be used in this protocol.
-    fn open(&self, script: &Script, protocol: Protocol) -> Result<Box<dyn Visit>>;
+    fn open(&self, script: &Script, protocol: Protocol) -> Result<Box<dyn ScriptStore>>;
 }
 
 /// A store opened for one script.
-pub trait Visit {
+pub trait ScriptStore {
     /// Sends a command at a given time and returns the bytes of its reply. An error means a broken invariant, not a
     /// refusal.
     fn send(&mut self, now: Time, words: &[Vec<u8>]) -> Result<Vec<u8>>;

@@ -15,9 +15,9 @@ pub enum Argument {
 
 /// Values stored during the run of a script.
 #[derive(Debug, Default)]
-pub(crate) struct Kept(BTreeMap<String, Vec<u8>>);
+pub(crate) struct StoredValues(BTreeMap<String, Vec<u8>>);
 
-impl Kept {
+impl StoredValues {
     /// Returns the words of a command, with stored replies substituted.
     pub(crate) fn words(&self, arguments: &[Argument]) -> Result<Vec<Vec<u8>>> {
         let word = |argument: &Argument| match argument {

@@ -14,12 +14,12 @@ mod text;
 mod value;
 
 pub use door::{
-    Door, Visit, engine::EngineDoor, library::LibraryDoor, node::NodeDoor, server::ServerDoor,
+    Door, ScriptStore, engine::EngineDoor, library::LibraryDoor, node::NodeDoor, server::ServerDoor,
 };
 pub use kept::Argument;
 pub use load::{Source, scripts};
-pub use pattern::{More, Pattern};
+pub use pattern::{Pattern, Remainder};
 pub use run::{Mismatch, Outcome, run, update};
-pub use script::{BadLine, Event, Expected, Line, Script};
+pub use script::{BadLine, Event, Expected, Script, ScriptLine};
 pub use text::START;
 pub use value::Value;

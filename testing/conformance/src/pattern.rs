@@ -15,9 +15,9 @@ pub enum Pattern {
     /// `nil`.
     Nil,
     /// `[a, b]`. With `...` at the end more elements are allowed.
-    Array(Vec<Pattern>, More),
+    Array(Vec<Pattern>, Remainder),
     /// `{k: v}`. With `...` at the end more entries and any order are allowed.
-    Map(Vec<(Vec<u8>, Pattern)>, More),
+    Map(Vec<(Vec<u8>, Pattern)>, Remainder),
     /// `!CODE` or `!CODE "part"`: an error with this first word and this part of its text.
     Error {
         /// First word of the error.
@@ -31,7 +31,7 @@ pub enum Pattern {
 
 /// Whether the pattern ends with `...`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum More {
+pub enum Remainder {
     /// No more elements are allowed.
     Closed,
     /// More elements are allowed.
@@ -65,7 +65,7 @@ impl Pattern {
             (Pattern::Word(expected), Value::Word(actual)) => expected == actual,
             (Pattern::Array(expected, more), Value::Array(actual)) => {
                 (expected.len() == actual.len()
-                    || (*more == More::Open && expected.len() < actual.len()))
+                    || (*more == Remainder::Open && expected.len() < actual.len()))
                     && expected.iter().zip(actual).all(|(pattern, value)| pattern.matches(value))
             }
             (Pattern::Map(expected, more), Value::Map(actual)) => map(expected, *more, actual),
@@ -92,13 +92,13 @@ impl Pattern {
     }
 }
 
-fn map(expected: &[(Vec<u8>, Pattern)], more: More, actual: &[(Value, Value)]) -> bool {
+fn map(expected: &[(Vec<u8>, Pattern)], more: Remainder, actual: &[(Value, Value)]) -> bool {
     let is = |key: &[u8], value: &Value| matches!(value, Value::Word(word) if word == key);
     match more {
-        More::Open => expected.iter().all(|(key, pattern)| {
+        Remainder::Open => expected.iter().all(|(key, pattern)| {
             actual.iter().any(|(found, value)| is(key, found) && pattern.matches(value))
         }),
-        More::Closed => {
+        Remainder::Closed => {
             expected.len() == actual.len()
                 && expected.iter().zip(actual).all(|((key, pattern), (found, value))| {
                     is(key, found) && pattern.matches(value)
@@ -184,11 +184,11 @@ impl<'a> Parser<'a> {
         let mut items = Vec::new();
         loop {
             if self.eat("]") {
-                return Ok(Pattern::Array(items, More::Closed));
+                return Ok(Pattern::Array(items, Remainder::Closed));
             }
             if self.eat("...") {
                 return if self.eat("]") {
-                    Ok(Pattern::Array(items, More::Open))
+                    Ok(Pattern::Array(items, Remainder::Open))
                 } else {
                     Err("... must stand at the end of an array".to_owned())
                 };
@@ -204,11 +204,11 @@ impl<'a> Parser<'a> {
         let mut entries = Vec::new();
         loop {
             if self.eat("}") {
-                return Ok(Pattern::Map(entries, More::Closed));
+                return Ok(Pattern::Map(entries, Remainder::Closed));
             }
             if self.eat("...") {
                 return if self.eat("}") {
-                    Ok(Pattern::Map(entries, More::Open))
+                    Ok(Pattern::Map(entries, Remainder::Open))
                 } else {
                     Err("... must stand at the end of a map".to_owned())
                 };

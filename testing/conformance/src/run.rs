@@ -1,7 +1,7 @@
 //! Runs scripts through a door and compares the results.
 
-use crate::door::{Door, Visit};
-use crate::kept::Kept;
+use crate::door::{Door, ScriptStore};
+use crate::kept::StoredValues;
 use crate::pattern::Pattern;
 use crate::script::{ARROW, BEGIN, Event, Script, moved, split};
 use crate::value::Value;
@@ -47,7 +47,7 @@ impl fmt::Display for Mismatch {
 pub fn run(door: &dyn Door, script: &Script, protocol: Protocol) -> Result<Outcome> {
     let mut visit = door.open(script, protocol)?;
     let mut outcome = Outcome::default();
-    let (mut now, mut kept) = (BEGIN, Kept::default());
+    let (mut now, mut kept) = (BEGIN, StoredValues::default());
     for line in &script.lines {
         now = moved(now, &line.event);
         let (event, expected, actual) = match &line.event {
@@ -82,7 +82,7 @@ pub fn run(door: &dyn Door, script: &Script, protocol: Protocol) -> Result<Outco
     Ok(outcome)
 }
 
-fn send(visit: &mut dyn Visit, now: scurry_ledger::Time, words: &[Vec<u8>]) -> Result<Value> {
+fn send(visit: &mut dyn ScriptStore, now: scurry_ledger::Time, words: &[Vec<u8>]) -> Result<Value> {
     let bytes = visit.send(now, words)?;
     let value = Value::read_whole(&bytes)?;
     if let Value::Error(text) = &value {

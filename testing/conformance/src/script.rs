@@ -21,14 +21,14 @@ pub struct Script {
     /// Doors that it runs through. Empty for all.
     pub doors: Vec<String>,
     /// Events, in order.
-    pub lines: Vec<Line>,
+    pub lines: Vec<ScriptLine>,
     /// True if the script names times, so that it needs a door with a settable clock.
     pub sets_clock: bool,
 }
 
 /// A line with an event or a rule.
 #[derive(Clone, Debug)]
-pub struct Line {
+pub struct ScriptLine {
     /// Number of the line in the file, from 1.
     pub number: usize,
     /// Event of the line.
@@ -113,7 +113,8 @@ impl Script {
 
     /// Returns the number of lines with an expected result.
     pub fn events(&self) -> usize {
-        let expects = |line: &&Line| matches!(line.event, Event::Tick(_) | Event::Command { .. });
+        let expects =
+            |line: &&ScriptLine| matches!(line.event, Event::Tick(_) | Event::Command { .. });
         self.lines.iter().filter(expects).count()
     }
 
@@ -154,7 +155,7 @@ impl Script {
                 Event::Command { text: text.to_owned(), words: self.words(text)?, expected }
             }
         };
-        self.lines.push(Line { number, event });
+        self.lines.push(ScriptLine { number, event });
         Ok(())
     }
 

@@ -10,13 +10,13 @@ const NEAR_MS: i128 = 10 * 366 * 24 * 3_600_000;
 
 /// One word of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Word {
+pub(crate) struct ScriptWord {
     pub(crate) bytes: Vec<u8>,
     pub(crate) quoted: bool,
 }
 
 /// Splits a command line as redis-cli does, with double quotes only.
-pub(crate) fn words(line: &str) -> Result<Vec<Word>, String> {
+pub(crate) fn words(line: &str) -> Result<Vec<ScriptWord>, String> {
     let mut words = Vec::new();
     let mut rest = line.trim_start();
     while !rest.is_empty() {
@@ -25,7 +25,7 @@ pub(crate) fn words(line: &str) -> Result<Vec<Word>, String> {
             if !tail.is_empty() && !tail.starts_with(char::is_whitespace) {
                 return Err("a closing quote must end the word".to_owned());
             }
-            words.push(Word { bytes, quoted: true });
+            words.push(ScriptWord { bytes, quoted: true });
             rest = tail.trim_start();
         } else {
             let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
@@ -33,7 +33,7 @@ pub(crate) fn words(line: &str) -> Result<Vec<Word>, String> {
             if word.contains('"') {
                 return Err(format!("a quote within the word {word}"));
             }
-            words.push(Word { bytes: word.as_bytes().to_vec(), quoted: false });
+            words.push(ScriptWord { bytes: word.as_bytes().to_vec(), quoted: false });
             rest = tail.trim_start();
         }
     }

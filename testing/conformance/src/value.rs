@@ -24,7 +24,7 @@ pub enum Value {
 impl Value {
     /// Parses one reply from the start of the input. Returns it with its length, or None while it is incomplete.
     pub fn read(input: &[u8]) -> Result<Option<(Value, usize)>> {
-        let mut reader = Reader { input, at: 0 };
+        let mut reader = ValueReader { input, at: 0 };
         Ok(reader.value()?.map(|value| (value, reader.at)))
     }
 
@@ -37,12 +37,12 @@ impl Value {
     }
 }
 
-struct Reader<'a> {
+struct ValueReader<'a> {
     input: &'a [u8],
     at: usize,
 }
 
-impl Reader<'_> {
+impl ValueReader<'_> {
     fn line(&mut self) -> Option<String> {
         let rest = &self.input[self.at..];
         let end = rest.windows(2).position(|pair| pair == b"\r\n")?;

@@ -1,7 +1,7 @@
 //! Runs every script over RDMA in both protocols, and compares the replies with those over TCP byte for byte. Needs a
 //! device: it runs in the guest of scripts/rdma-guest.sh.
 
-use scurry_conformance::{Door, Script, ServerDoor, Visit, run, scripts};
+use scurry_conformance::{Door, Script, ScriptStore, ServerDoor, run, scripts};
 use scurry_ledger::Time;
 use scurry_resp::Protocol;
 use std::cell::RefCell;
@@ -17,7 +17,7 @@ struct Recorded {
 }
 
 struct RecordedVisit {
-    visit: Box<dyn Visit>,
+    visit: Box<dyn ScriptStore>,
     transcript: Transcript,
 }
 
@@ -30,13 +30,13 @@ impl Door for Recorded {
         self.door.takes(script)
     }
 
-    fn open(&self, script: &Script, protocol: Protocol) -> anyhow::Result<Box<dyn Visit>> {
+    fn open(&self, script: &Script, protocol: Protocol) -> anyhow::Result<Box<dyn ScriptStore>> {
         let visit = self.door.open(script, protocol)?;
         Ok(Box::new(RecordedVisit { visit, transcript: Rc::clone(&self.transcript) }))
     }
 }
 
-impl Visit for RecordedVisit {
+impl ScriptStore for RecordedVisit {
     fn send(&mut self, now: Time, words: &[Vec<u8>]) -> anyhow::Result<Vec<u8>> {
         let reply = self.visit.send(now, words)?;
         // An image contains binary times, so it is left out. Other replies show the account that it is loaded as.

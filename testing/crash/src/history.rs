@@ -23,13 +23,13 @@ pub(crate) struct Link {
     /// Number of the account in its hash slot. 0 for other keys.
     pub(crate) account: usize,
     #[serde(flatten)]
-    pub(crate) act: Act,
+    pub(crate) act: ClientAct,
 }
 
 /// An act of a client.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "op", rename_all = "lowercase")]
-pub(crate) enum Act {
+pub(crate) enum ClientAct {
     Set { value: String },
     Del,
     Read,

@@ -20,7 +20,7 @@ pub(crate) struct Client {
 }
 
 /// Recipient of the next reply.
-enum Turn {
+enum NextReply {
     Own(usize),
     Shared(Pending),
 }
@@ -42,15 +42,15 @@ impl Client {
                 let Some(reply) = sent.is_ok().then(|| wire.reply().ok()).flatten() else {
                     let rest = std::iter::once(turn).chain(turns);
                     self.lost.extend(rest.filter_map(|turn| match turn {
-                        Turn::Shared(pending) => Some(pending),
-                        Turn::Own(_) => None,
+                        NextReply::Shared(pending) => Some(pending),
+                        NextReply::Own(_) => None,
                     }));
                     return Ok(());
                 };
                 self.acknowledged += 1;
                 match turn {
-                    Turn::Shared(pending) => shared.returned(pending, &reply)?,
-                    Turn::Own(at) => {
+                    NextReply::Shared(pending) => shared.returned(pending, &reply)?,
+                    NextReply::Own(at) => {
                         let subject = &mut self.subjects[at];
                         let told = subject.replied(&reply);
                         told.with_context(|| format!("{} under load", subject.key()))?;
@@ -69,7 +69,7 @@ impl Client {
         &mut self,
         shared: &Shared,
         random: &mut Random,
-    ) -> (Vec<Turn>, Vec<crate::wire::Words>) {
+    ) -> (Vec<NextReply>, Vec<crate::wire::RequestWords>) {
         let (mut turns, mut requests) = (Vec::new(), Vec::new());
         // A shared key occurs at most once in a batch, otherwise nearly all calls would overlap.
         let one = random.below(shared.len());
@@ -80,12 +80,12 @@ impl Client {
                 && let Some(key) = keys.pop()
             {
                 let (pending, words) = shared.call(key, self.number, random);
-                turns.push(Turn::Shared(pending));
+                turns.push(NextReply::Shared(pending));
                 requests.push(words);
             } else {
                 let at = random.below(self.subjects.len());
                 requests.push(self.subjects[at].next(random));
-                turns.push(Turn::Own(at));
+                turns.push(NextReply::Own(at));
             }
         }
         (turns, requests)

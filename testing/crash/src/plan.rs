@@ -21,7 +21,7 @@ impl Mode {
 
 /// Settings of a server's start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Start {
+pub(crate) struct ServerStart {
     pub(crate) durability: Mode,
     pub(crate) threads: u16,
 }
@@ -30,11 +30,11 @@ pub(crate) struct Start {
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
     /// Starts killed after this time, usually during recovery.
-    pub(crate) cut_short: Vec<(Start, Duration)>,
+    pub(crate) cut_short: Vec<(ServerStart, Duration)>,
     /// Start that receives the load.
-    pub(crate) start: Start,
+    pub(crate) start: ServerStart,
     /// Start whose data is checked.
-    pub(crate) check: Start,
+    pub(crate) check: ServerStart,
     /// Times within the load at which snapshots are requested, in addition to those that the growth of the log
     /// triggers.
     pub(crate) snapshots: Vec<Duration>,
@@ -66,9 +66,9 @@ impl Plan {
     }
 }
 
-fn start(random: &mut Random) -> Start {
+fn start(random: &mut Random) -> ServerStart {
     let durability = random.pick(&[Mode::Write, Mode::Fsync]);
-    Start { durability, threads: random.pick(&[1, 2, 3]) }
+    ServerStart { durability, threads: random.pick(&[1, 2, 3]) }
 }
 
 fn ms(random: &mut Random, low: i64, high: i64) -> Duration {

@@ -5,7 +5,7 @@ use crate::binary::Binary;
 use crate::clock::ns;
 use crate::linear;
 use crate::load::Client;
-use crate::plan::{Plan, Start};
+use crate::plan::{Plan, ServerStart};
 use crate::report::Report;
 use crate::server::Server;
 use crate::shared::Shared;
@@ -161,7 +161,7 @@ impl Run<'_> {
     }
 
     /// Returns 1 if this start divides the store among another number of threads.
-    fn divided(&mut self, start: Start) -> u64 {
+    fn divided(&mut self, start: ServerStart) -> u64 {
         let before = std::mem::replace(&mut self.threads, start.threads);
         u64::from(before > 0 && before != start.threads)
     }

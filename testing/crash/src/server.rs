@@ -1,7 +1,7 @@
 //! A `scurry serve` process that will be killed.
 
 use crate::binary::Binary;
-use crate::plan::Start;
+use crate::plan::ServerStart;
 use anyhow::{Context, Result, bail};
 use std::fs::File;
 use std::path::Path;
@@ -26,7 +26,7 @@ pub const SETTINGS: &str = "[limits]\ntombstone_ms = 86400000\n\
 
 impl Server {
     /// Starts a server on the store in `home`, without waiting until it listens.
-    pub(crate) fn spawn(binary: &Binary, home: &Path, start: Start) -> Result<Server> {
+    pub(crate) fn spawn(binary: &Binary, home: &Path, start: ServerStart) -> Result<Server> {
         let (settings, log) = (home.join("settings.toml"), home.join("stderr"));
         std::fs::write(&settings, SETTINGS)?;
         let mut command = Command::new(&binary.0);
@@ -102,7 +102,7 @@ mod tests {
     #[test]
     fn a_call_is_charged_once_whatever_becomes_of_the_server() {
         let (binary, home) = (Binary::find().unwrap(), tempfile::tempdir().unwrap());
-        let start = Start { durability: Mode::Fsync, threads: 2 };
+        let start = ServerStart { durability: Mode::Fsync, threads: 2 };
         let last = "SCUR.TERMINATE alice call 2 ITEM 1 cent USED 80";
         let mut server = Server::spawn(&binary, home.path(), start).unwrap();
         talk(

@@ -2,10 +2,10 @@
 //! chains of commands and limits, and registers. The calls of all clients go into a history.
 
 use crate::clock::ns;
-use crate::history::{Act, Call, Histories, History, Link, Outcome};
+use crate::history::{Call, ClientAct, Histories, History, Link, Outcome};
 use crate::subject::{words_of, words_of_chain};
 use crate::views;
-use crate::wire::{Words, array, int, text, words};
+use crate::wire::{RequestWords, array, int, text, words};
 use anyhow::{Context, Result, bail};
 use scurry_conformance::Value;
 use scurry_model::{Op, Random, Request};
@@ -24,13 +24,13 @@ struct Key {
     name: String,
     /// Ids of the accounts. Empty for a register.
     accounts: Vec<String>,
-    turns: Mutex<Turns>,
+    turns: Mutex<ActSource>,
     calls: Mutex<Vec<Call>>,
 }
 
 /// State from which clients draw their acts.
 #[derive(Default)]
-struct Turns {
+struct ActSource {
     /// For each account, the session that clients update in turn.
     sessions: Vec<Session>,
     serial: u64,
@@ -64,7 +64,7 @@ impl Shared {
             };
             let name = format!("{stem}{epoch}:{at}");
             let accounts = [name.clone(), format!("{{{name}}}:team")][..accounts].to_vec();
-            let turns = Turns { sessions: vec![Session::default(); accounts.len()], serial: 0 };
+            let turns = ActSource { sessions: vec![Session::default(); accounts.len()], serial: 0 };
             Key { name, accounts, turns: Mutex::new(turns), calls: Mutex::default() }
         };
         Shared((0..SLOTS_END + REGISTERS).map(key).collect())
@@ -77,7 +77,7 @@ impl Shared {
     }
 
     /// Returns the requests that create the accounts. They are not part of the histories.
-    pub fn creates(&self) -> Vec<Words> {
+    pub fn creates(&self) -> Vec<RequestWords> {
         let create = Op::create(&[("b", "cent", CREDIT)]);
         self.accounts().map(|id| words_of(id, &create)).collect()
     }
@@ -94,20 +94,20 @@ impl Shared {
     }
 
     /// Draws a call on a key.
-    pub fn call(&self, key: usize, client: usize, random: &mut Random) -> (Pending, Words) {
+    pub fn call(&self, key: usize, client: usize, random: &mut Random) -> (Pending, RequestWords) {
         let link = self.0[key].act(random);
         self.pending(key, client, link)
     }
 
     /// Returns a read of each account and register.
-    pub fn reads(&self, client: usize) -> Vec<(Pending, Words)> {
+    pub fn reads(&self, client: usize) -> Vec<(Pending, RequestWords)> {
         let mut reads = Vec::new();
         for (at, key) in self.0.iter().enumerate() {
             if key.accounts.is_empty() {
-                reads.push(self.pending(at, client, Link { account: 0, act: Act::Read }));
+                reads.push(self.pending(at, client, Link { account: 0, act: ClientAct::Read }));
             }
             for account in 0..key.accounts.len() {
-                reads.push(self.pending(at, client, Link { account, act: Act::Get }));
+                reads.push(self.pending(at, client, Link { account, act: ClientAct::Get }));
             }
         }
         reads
@@ -119,11 +119,11 @@ impl Shared {
         client: usize,
         since: i64,
         random: &mut Random,
-    ) -> Vec<(Pending, Words)> {
+    ) -> Vec<(Pending, RequestWords)> {
         let mut again = Vec::new();
         for (at, key) in self.0.iter().enumerate().filter(|(_, key)| !key.accounts.is_empty()) {
             let calls = lock(&key.calls);
-            let has_id = |call: &&Call| !matches!(call.link.act, Act::Get);
+            let has_id = |call: &&Call| !matches!(call.link.act, ClientAct::Get);
             let recent = calls.iter().filter(|call| call.end >= since).filter(has_id);
             for call in recent {
                 if call.result.is_none() || random.one_in(30) {
@@ -134,7 +134,7 @@ impl Shared {
         again
     }
 
-    fn pending(&self, key: usize, client: usize, link: Link) -> (Pending, Words) {
+    fn pending(&self, key: usize, client: usize, link: Link) -> (Pending, RequestWords) {
         let words = self.0[key].words(&link);
         (Pending { key, client, call: ns(), link }, words)
     }
@@ -163,8 +163,11 @@ impl Shared {
     }
 
     /// Repeats a call if it has an id.
-    pub fn repeat(&self, pending: &Pending) -> Option<(Pending, Words)> {
-        let has_id = !matches!(pending.link.act, Act::Set { .. } | Act::Del | Act::Read | Act::Get);
+    pub fn repeat(&self, pending: &Pending) -> Option<(Pending, RequestWords)> {
+        let has_id = !matches!(
+            pending.link.act,
+            ClientAct::Set { .. } | ClientAct::Del | ClientAct::Read | ClientAct::Get
+        );
         has_id.then(|| self.pending(pending.key, pending.client, pending.link.clone()))
     }
 
@@ -188,9 +191,9 @@ impl Key {
         let serial = turns.serial;
         if self.accounts.is_empty() {
             let act = match random.below(20) {
-                0..9 => Act::Set { value: format!("r{serial}") },
-                9 => Act::Del,
-                _ => Act::Read,
+                0..9 => ClientAct::Set { value: format!("r{serial}") },
+                9 => ClientAct::Del,
+                _ => ClientAct::Read,
             };
             return Link { account: 0, act };
         }
@@ -206,14 +209,14 @@ impl Key {
                     };
                     let mut links = vec![link(account), link(other)];
                     // A chain cannot contain reads.
-                    links.retain(|link| !matches!(link.act, Act::Get));
+                    links.retain(|link| !matches!(link.act, ClientAct::Get));
                     if !links.is_empty() {
-                        return Link { account, act: Act::Chain { links } };
+                        return Link { account, act: ClientAct::Chain { links } };
                     }
                 }
                 10..12 => {
                     let (id, amount) = (format!("l{serial}"), random.between(0, 3_000));
-                    return Link { account, act: Act::Limit { id, amount } };
+                    return Link { account, act: ClientAct::Limit { id, amount } };
                 }
                 _ => {}
             }
@@ -224,11 +227,11 @@ impl Key {
     /// Notes the sessions that a call has opened.
     fn opened(&self, Link { account, act }: &Link, outcome: &Outcome) {
         match act {
-            Act::Reserve { id, .. } if outcome.code == "OK" => {
+            ClientAct::Reserve { id, .. } if outcome.code == "OK" => {
                 let session = Session { id: Some(id.clone()), number: 0 };
                 lock(&self.turns).sessions[*account] = session;
             }
-            Act::Chain { links } => {
+            ClientAct::Chain { links } => {
                 links.iter().zip(&outcome.links).for_each(|(link, outcome)| {
                     self.opened(link, outcome);
                 });
@@ -238,14 +241,14 @@ impl Key {
     }
 
     /// Returns the request of an act.
-    fn words(&self, Link { account, act }: &Link) -> Words {
+    fn words(&self, Link { account, act }: &Link) -> RequestWords {
         let key = self.accounts.get(*account).unwrap_or(&self.name);
         match act {
-            Act::Set { value } => words(&format!("SET {key} {value}")),
-            Act::Del => words(&format!("DEL {key}")),
-            Act::Read => words(&format!("GET {key}")),
-            Act::Get => views::get(key),
-            Act::Chain { links } => {
+            ClientAct::Set { value } => words(&format!("SET {key} {value}")),
+            ClientAct::Del => words(&format!("DEL {key}")),
+            ClientAct::Read => words(&format!("GET {key}")),
+            ClientAct::Get => views::get(key),
+            ClientAct::Chain { links } => {
                 let op = |link: &Link| Some((self.accounts[link.account].clone(), op(&link.act)?));
                 words_of_chain(&links.iter().filter_map(op).collect())
             }
@@ -258,34 +261,34 @@ impl Key {
 fn transfer(from: usize, to: usize, serial: u64, random: &mut Random) -> Link {
     let (id, amount) = (format!("m{serial}"), random.between(1, 200));
     let links = vec![
-        Link { account: from, act: Act::Debit { id: id.clone(), amount } },
-        Link { account: to, act: Act::Topup { id, amount } },
+        Link { account: from, act: ClientAct::Debit { id: id.clone(), amount } },
+        Link { account: to, act: ClientAct::Topup { id, amount } },
     ];
-    Link { account: from, act: Act::Chain { links } }
+    Link { account: from, act: ClientAct::Chain { links } }
 }
 
-impl Turns {
-    fn act(&mut self, account: usize, random: &mut Random) -> Act {
+impl ActSource {
+    fn act(&mut self, account: usize, random: &mut Random) -> ClientAct {
         self.serial += 1;
         let serial = self.serial;
         let turn = &mut self.sessions[account];
         let amount = random.between(1, 120);
         let session = turn.id.clone();
         match (random.below(20), session) {
-            (0..4, _) => Act::Topup { id: format!("t{serial}"), amount },
-            (4..8, _) => Act::Debit { id: format!("d{serial}"), amount },
-            (8..11, _) => Act::Get,
+            (0..4, _) => ClientAct::Topup { id: format!("t{serial}"), amount },
+            (4..8, _) => ClientAct::Debit { id: format!("d{serial}"), amount },
+            (8..11, _) => ClientAct::Get,
             (11..19, Some(id)) => {
                 turn.number += 1;
                 let used = random.between(0, 90);
-                Act::Update { id, number: turn.number, used, requested: amount }
+                ClientAct::Update { id, number: turn.number, used, requested: amount }
             }
             (19, Some(id)) => {
                 turn.id = None;
                 turn.number += 1;
-                Act::Terminate { id, number: turn.number, used: amount }
+                ClientAct::Terminate { id, number: turn.number, used: amount }
             }
-            _ => Act::Reserve { id: format!("s{serial}"), number: 0, requested: amount },
+            _ => ClientAct::Reserve { id: format!("s{serial}"), number: 0, requested: amount },
         }
     }
 }
@@ -295,25 +298,29 @@ fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// Returns the command of an act that changes one account; None for other acts.
-fn op(act: &Act) -> Option<Op> {
+fn op(act: &ClientAct) -> Option<Op> {
     Some(match act {
-        Act::Topup { id, amount } => Op::topup(id, "b", *amount),
-        Act::Debit { id, amount } => Op::debit(id, "cent", *amount),
-        Act::Limit { id, amount } => Op::limit(id, "most", "cent", *amount, None),
-        Act::Reserve { id, number, requested } => {
+        ClientAct::Topup { id, amount } => Op::topup(id, "b", *amount),
+        ClientAct::Debit { id, amount } => Op::debit(id, "cent", *amount),
+        ClientAct::Limit { id, amount } => Op::limit(id, "most", "cent", *amount, None),
+        ClientAct::Reserve { id, number, requested } => {
             Request::new(id, *number).ask(1, "cent", *requested).reserve()
         }
-        Act::Update { id, number, used, requested } => {
+        ClientAct::Update { id, number, used, requested } => {
             Request::new(id, *number).both(1, "cent", *used, *requested).update()
         }
-        Act::Terminate { id, number, used } => {
+        ClientAct::Terminate { id, number, used } => {
             Request::new(id, *number).used(1, "cent", *used).terminate()
         }
-        Act::Set { .. } | Act::Del | Act::Read | Act::Get | Act::Chain { .. } => return None,
+        ClientAct::Set { .. }
+        | ClientAct::Del
+        | ClientAct::Read
+        | ClientAct::Get
+        | ClientAct::Chain { .. } => return None,
     })
 }
 
-fn outcome(act: &Act, reply: &Value) -> Result<Outcome> {
+fn outcome(act: &ClientAct, reply: &Value) -> Result<Outcome> {
     if let Value::Error(error) = reply {
         let code = error.split(' ').next().unwrap_or_default().to_owned();
         return Ok(Outcome { code, ..Outcome::default() });
@@ -321,11 +328,11 @@ fn outcome(act: &Act, reply: &Value) -> Result<Outcome> {
     let number = |value: &Value| Ok::<i64, anyhow::Error>(i64::try_from(int(value)?)?);
     let ok = Outcome { code: "OK".to_owned(), ..Outcome::default() };
     Ok(match act {
-        Act::Set { .. } => Outcome { code: text(reply)?, ..ok },
-        Act::Del => Outcome { amount: Some(number(reply)?), ..ok },
-        Act::Read if *reply == Value::Nil => ok,
-        Act::Read => Outcome { value: Some(text(reply)?), ..ok },
-        Act::Get => {
+        ClientAct::Set { .. } => Outcome { code: text(reply)?, ..ok },
+        ClientAct::Del => Outcome { amount: Some(number(reply)?), ..ok },
+        ClientAct::Read if *reply == Value::Nil => ok,
+        ClientAct::Read => Outcome { value: Some(text(reply)?), ..ok },
+        ClientAct::Get => {
             let account = views::account_of(reply)?;
             let [bucket] = account.buckets[..] else { bail!("not one bucket") };
             let limit = match account.limits[..] {
@@ -341,7 +348,7 @@ fn outcome(act: &Act, reply: &Value) -> Result<Outcome> {
                 ..ok
             }
         }
-        Act::Topup { .. } | Act::Debit { .. } | Act::Limit { .. } => {
+        ClientAct::Topup { .. } | ClientAct::Debit { .. } | ClientAct::Limit { .. } => {
             let [code, replayed, version, amount, ..] = array(reply)? else {
                 bail!("not four or more")
             };
@@ -353,7 +360,7 @@ fn outcome(act: &Act, reply: &Value) -> Result<Outcome> {
                 ..ok
             }
         }
-        Act::Reserve { .. } | Act::Update { .. } | Act::Terminate { .. } => {
+        ClientAct::Reserve { .. } | ClientAct::Update { .. } | ClientAct::Terminate { .. } => {
             let [code, replayed, version, items] = array(reply)? else { bail!("not four") };
             let [item] = array(items)? else { bail!("not one item") };
             let [_, _, granted, last, ..] = array(item)? else { bail!("no item") };
@@ -366,7 +373,7 @@ fn outcome(act: &Act, reply: &Value) -> Result<Outcome> {
                 ..ok
             }
         }
-        Act::Chain { links } => {
+        ClientAct::Chain { links } => {
             let [code, replayed, denied, answers] = array(reply)? else { bail!("not four") };
             let pairs = links.iter().zip(array(answers)?);
             Outcome {

@@ -32,14 +32,14 @@ pub use requests::{Pending, Requests};
 pub use slot::{Act, ModelReply, Slot, SlotRequests};
 pub(crate) use value::PlainValue;
 
-use crate::wire::Words;
+use crate::wire::RequestWords;
 use anyhow::Result;
 use scurry_conformance::Value;
 use scurry_model::Random;
 
 /// Requests that the crash left in doubt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Doubt {
+pub(crate) struct InDoubt {
     /// Requests without a reply.
     pub(crate) requests: usize,
     /// Requests among them that were executed, judging by the state after the crash.
@@ -69,7 +69,7 @@ impl Counts {
 
 /// Times between which the replies were formed, ms.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Asked {
+pub(crate) struct ReplyTimes {
     pub(crate) from_ms: i64,
     pub(crate) to_ms: i64,
 }
@@ -80,21 +80,21 @@ pub(crate) trait Subject: Send {
     fn key(&self) -> &str;
 
     /// Returns the next request and records it as sent.
-    fn next(&mut self, random: &mut Random) -> Words;
+    fn next(&mut self, random: &mut Random) -> RequestWords;
 
     /// Checks the reply to the oldest open request. Fails if it is wrong.
     fn replied(&mut self, reply: &Value) -> Result<()>;
 
     /// Returns requests that show the server's state.
-    fn state_requests(&self) -> Vec<Words>;
+    fn state_requests(&self) -> Vec<RequestWords>;
 
     /// Compares the server's state after a crash, and decides from it which requests in doubt were executed. Fails if
     /// acknowledged effects are missing or a request was executed in part.
-    fn check_state(&mut self, replies: &[Value], asked: Asked) -> Result<Doubt>;
+    fn check_state(&mut self, replies: &[Value], asked: ReplyTimes) -> Result<InDoubt>;
 
     /// Repeats requests from before the crash: the requests in doubt and some acknowledged ones. Their replies go to
     /// [`Subject::replied`].
-    fn repeat_requests(&mut self, random: &mut Random) -> Vec<Words>;
+    fn repeat_requests(&mut self, random: &mut Random) -> Vec<RequestWords>;
 
     /// Returns the counts so far.
     fn counts(&self) -> Counts {

@@ -4,9 +4,9 @@ use crate::clock::wall_ms;
 use crate::load::Client;
 use crate::report::Report;
 use crate::shared::Shared;
-use crate::subject::Asked;
+use crate::subject::ReplyTimes;
 use crate::views;
-use crate::wire::{Wire, Words, text, words};
+use crate::wire::{RequestWords, Wire, text, words};
 use anyhow::{Context, Result, ensure};
 use scurry_conformance::Value;
 use scurry_model::Random;
@@ -30,11 +30,11 @@ pub(crate) fn verify(
     let mut report = Report::default();
     let mut wire = Wire::connect(port)?;
     for client in &mut *clients {
-        let looks: Vec<Vec<Words>> =
+        let looks: Vec<Vec<RequestWords>> =
             client.subjects.iter().map(|own| own.state_requests()).collect();
         let from_ms = wall_ms();
         let mut replies = wire.ask_all(&looks.concat())?.into_iter();
-        let asked = Asked { from_ms, to_ms: wall_ms() };
+        let asked = ReplyTimes { from_ms, to_ms: wall_ms() };
         for (own, looks) in client.subjects.iter_mut().zip(looks) {
             let replies: Vec<Value> = replies.by_ref().take(looks.len()).collect();
             for (look, reply) in looks.iter().zip(&replies) {
@@ -78,7 +78,7 @@ pub(crate) fn verify(
 /// Checks that TOTALS are the sum of all accounts, and that no unknown account exists.
 fn totals(wire: &mut Wire, known: &mut BTreeSet<String>) -> Result<()> {
     let ids: Vec<String> = known.iter().cloned().collect();
-    let requests: Vec<Words> = ids.iter().map(|id| views::audit(id)).collect();
+    let requests: Vec<RequestWords> = ids.iter().map(|id| views::audit(id)).collect();
     let mut audits = Vec::new();
     for (id, reply) in ids.iter().zip(wire.ask_all(&requests)?) {
         if matches!(reply, Value::Error(_)) {

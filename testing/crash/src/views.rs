@@ -1,6 +1,6 @@
 //! Requests that read accounts, and their replies as views: by the encoder and the decoder of programs.
 
-use crate::wire::Words;
+use crate::wire::RequestWords;
 use anyhow::{Context, Result, bail, ensure};
 use scurry_cluster_client::redis;
 use scurry_cluster_client::{Sums, Totals, decode};
@@ -9,24 +9,24 @@ use scurry_service::{AccountView, AuditView, Read, Reply, Request, SessionView};
 use std::collections::BTreeMap;
 
 /// Returns the request of SCUR.GET.
-pub fn get(account: &str) -> Words {
+pub fn get(account: &str) -> RequestWords {
     words_of(Read::Account { account: account.into() })
 }
 
 /// Returns the request of SCUR.AUDIT.
-pub fn audit(account: &str) -> Words {
+pub fn audit(account: &str) -> RequestWords {
     words_of(Read::Audit { account: account.into() })
 }
 
 /// Returns the requests that show an account: GET, AUDIT, and SESSION for each of `sessions`.
-pub fn state_requests(account: &str, sessions: &[String]) -> Vec<Words> {
+pub fn state_requests(account: &str, sessions: &[String]) -> Vec<RequestWords> {
     let session = |session: &String| {
         words_of(Read::Session { account: account.into(), session: session.as_bytes().to_vec() })
     };
     [get(account), audit(account)].into_iter().chain(sessions.iter().map(session)).collect()
 }
 
-fn words_of(read: Read) -> Words {
+fn words_of(read: Read) -> RequestWords {
     Request::Read(read).arguments().iter().map(<[u8]>::to_vec).collect()
 }
 

@@ -10,10 +10,10 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Arguments of a request.
-pub type Words = Vec<Vec<u8>>;
+pub type RequestWords = Vec<Vec<u8>>;
 
 /// Splits a line at spaces into the words of a request.
-pub fn words(line: &str) -> Words {
+pub fn words(line: &str) -> RequestWords {
     line.split(' ').map(|word| word.as_bytes().to_vec()).collect()
 }
 
@@ -50,7 +50,7 @@ impl Wire {
     }
 
     /// Sends requests with one write.
-    pub fn send(&mut self, requests: &[Words]) -> Result<()> {
+    pub fn send(&mut self, requests: &[RequestWords]) -> Result<()> {
         let mut bytes = Vec::new();
         for request in requests {
             write!(bytes, "*{}\r\n", request.len())?;
@@ -85,13 +85,13 @@ impl Wire {
     }
 
     /// Sends one request and returns its reply.
-    pub fn ask(&mut self, request: &Words) -> Result<Value> {
+    pub fn ask(&mut self, request: &RequestWords) -> Result<Value> {
         self.send(std::slice::from_ref(request))?;
         self.reply()
     }
 
     /// Sends many requests and returns their replies in order.
-    pub fn ask_all(&mut self, requests: &[Words]) -> Result<Vec<Value>> {
+    pub fn ask_all(&mut self, requests: &[RequestWords]) -> Result<Vec<Value>> {
         let mut replies = Vec::with_capacity(requests.len());
         for some in requests.chunks(256) {
             self.send(some)?;

@@ -3,8 +3,8 @@
 
 use crate::change::one_form;
 use scurry_codec::{
-    Balance, Frame, FrameWriter, Framed, Late, LogEntry, LogFormat, Record, RecordSubject, Seal,
-    content_of, put_entry, read_frame, read_raw_record,
+    Balance, DeferredRecord, Frame, FrameWriter, Framed, LogEntry, LogFormat, Record,
+    RecordSubject, Seal, content_of, put_entry, read_frame, read_raw_record,
 };
 
 /// Log id of the seed inputs.
@@ -67,7 +67,10 @@ pub(crate) fn with_valid_checksum(data: &[u8]) -> Option<Vec<u8>> {
 /// Checks that a record that was passed on and decoded later equals the same record decoded at once.
 fn same(record: &Record<'_>, passed: &[u8]) {
     match (record, read_raw_record(passed).expect("it was read before")) {
-        (Record::Account { id, change, balances }, Late::Account { id: i, change: c, left }) => {
+        (
+            Record::Account { id, change, balances },
+            DeferredRecord::Account { id: i, change: c, left },
+        ) => {
             assert_eq!((*id, *change), (i, c));
             let of = |balance: &Balance| (balance.bucket, balance.available, balance.held);
             let left = left.map(|left| left.expect("it was read before"));
@@ -76,7 +79,7 @@ fn same(record: &Record<'_>, passed: &[u8]) {
                     .eq(balances.iter().map(of))
             );
         }
-        (record, Late::Other(other)) => assert_eq!(*record, other),
+        (record, DeferredRecord::Other(other)) => assert_eq!(*record, other),
         other => panic!("{other:?}"),
     }
 }

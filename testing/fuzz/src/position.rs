@@ -1,17 +1,17 @@
 //! Positions among events: a parsed position prints the same text, a printed one parses to the same position, and no
 //! other text is a position.
 
-use scurry_resp::{Position, Start};
+use scurry_resp::{Position, WatchStart};
 
 /// Parses the input as text; its first bytes also make a position.
 pub fn check(data: &[u8]) {
-    match Start::parse(data) {
-        Some(Start::At(position)) => {
+    match WatchStart::parse(data) {
+        Some(WatchStart::At(position)) => {
             assert_eq!(position.to_string().as_bytes(), data, "one position has one text");
             assert!(position.sequence > 0, "sequences begin at 1");
         }
-        Some(Start::Oldest) => assert_eq!(data, b"0"),
-        Some(Start::Newest) => assert_eq!(data, b"$"),
+        Some(WatchStart::Oldest) => assert_eq!(data, b"0"),
+        Some(WatchStart::Newest) => assert_eq!(data, b"$"),
         None => assert!(!may_be(data), "{} is a position", data.escape_ascii()),
     }
     let Some((numbers, _)) = data.split_first_chunk::<18>() else { return };

@@ -3,7 +3,7 @@
 
 use scurry_rdma_fabric::{Fabric, Limits, Raw, SimQueue};
 use scurry_rdma_proto::fabric::Target;
-use scurry_rdma_proto::{Endpoint, Handling, Memory, Message, Progress, Role, Settings};
+use scurry_rdma_proto::{Endpoint, Memory, Message, Progress, Role, SendBuffering, Settings};
 use std::sync::OnceLock;
 
 /// Length of the endpoint's window in bytes.
@@ -57,7 +57,7 @@ struct Run {
 
 impl Run {
     fn new(first: u8) -> Run {
-        let output = [Handling::InPlace, Handling::Copied][usize::from(first >> 1 & 1)];
+        let output = [SendBuffering::InPlace, SendBuffering::Copied][usize::from(first >> 1 & 1)];
         let settings = Settings {
             output,
             windows: 1 + usize::from(first >> 2 & 1),

@@ -2,8 +2,8 @@
 //! a panic, whatever its sender; all other bytes are rejected.
 
 use scurry_consensus::replica::{
-    Base, Descriptor, Entry, Index, Kind, Members, Message, NodeId, Recovered, Replica, Sequence,
-    Settings, Term, Vote,
+    Base, Descriptor, Entry, EntryKind, Index, Members, Message, NodeId, Recovered, Replica,
+    Sequence, Settings, Term, Vote,
 };
 
 /// Maximum number of messages in an input; each is preceded by its length.
@@ -51,7 +51,7 @@ fn replica(choice: u8) -> Replica {
     let frame = |index| {
         let descriptor =
             Descriptor { first: Sequence(index), last: Sequence(index), len: 9, checksum: 9 };
-        Entry { term: Term(2 + index / 4), index: Index(index), kind: Kind::Frame(descriptor) }
+        Entry { term: Term(2 + index / 4), index: Index(index), kind: EntryKind::Frame(descriptor) }
     };
     let recovered = Recovered {
         vote: Vote { term: Term(3), candidate: None },

@@ -2,7 +2,7 @@
 //! that both can show, and checks the invariants.
 
 use crate::pair::is_below;
-use crate::{Came, Event, ModelChainResult, Op, Pair, execute_chain, invariants, with_links};
+use crate::{Event, ModelChainResult, Op, Pair, StepResult, execute_chain, invariants, with_links};
 use scurry_ledger::{Account, Answer, ChainDecision, Change, Code, Limits, Time, decide_chain};
 use std::collections::BTreeMap;
 
@@ -40,7 +40,7 @@ impl PairedAccounts {
     }
 
     /// Executes one event of one account.
-    pub fn step(&mut self, id: &str, event: &Event) -> Result<Came, String> {
+    pub fn step(&mut self, id: &str, event: &Event) -> Result<StepResult, String> {
         self.pairs.get_mut(id).ok_or("no such id")?.step(event)
     }
 

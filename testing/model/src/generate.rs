@@ -5,7 +5,7 @@ mod balance;
 mod chain;
 mod session;
 
-use crate::{Event, Op, Pair, Random, What, name};
+use crate::{CommandOrTick, Event, Op, Pair, Random, name};
 use scurry_ledger::{Cycle, LimitTerms, Limits, Name, NewBucket, Overrun, Status, Time};
 
 const UNITS: &[&str] = &["oct", "sec"];
@@ -88,8 +88,12 @@ impl Generator {
             self.ends = ends(pair);
         }
         let at = self.time(pair);
-        let what = if self.random.one_in(14) { What::Tick } else { What::Do(self.op(pair)) };
-        if let What::Do(op) = &what {
+        let what = if self.random.one_in(14) {
+            CommandOrTick::Tick
+        } else {
+            CommandOrTick::Do(self.op(pair))
+        };
+        if let CommandOrTick::Do(op) = &what {
             self.history.push(op.clone());
         }
         Event { at, what }

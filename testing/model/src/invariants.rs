@@ -3,8 +3,8 @@
 use crate::Op;
 use crate::model::calendar::Zone;
 use scurry_ledger::{
-    Account, Answer, Bucket, BucketNo, Cause, Change, Code, Counted, Item, ItemAnswer, ItemKey,
-    ItemRequest, Limit, Name, Session, Time, TombstoneKind, WindowEntry,
+    Account, Answer, Bucket, BucketNo, Cause, Change, Code, Item, ItemAnswer, ItemKey, ItemRequest,
+    Limit, LimitSubject, Name, Session, Time, TombstoneKind, WindowEntry,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -75,14 +75,14 @@ pub(crate) fn state(account: &Account) -> Checked {
 /// Reports whether a limit counts units of this item, or of use without an item.
 fn counts(limit: &Limit, unit: Name, key: Option<ItemKey>) -> bool {
     match limit.counted {
-        Counted::Sessions => false,
-        Counted::Units { unit: of, item } => of == unit && (item.is_none() || item == key),
+        LimitSubject::Sessions => false,
+        LimitSubject::Units { unit: of, item } => of == unit && (item.is_none() || item == key),
     }
 }
 
 /// Returns the sum of the holds that a limit counts, or the number of open sessions.
 fn held_in(account: &Account, limit: &Limit) -> i128 {
-    if limit.counted == Counted::Sessions {
+    if limit.counted == LimitSubject::Sessions {
         return account.sessions.len() as i128;
     }
     let items = account.sessions.iter().flat_map(|session| &session.items);

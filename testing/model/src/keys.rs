@@ -6,21 +6,21 @@ use std::collections::BTreeMap;
 /// Content of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names of the engine, which documents them")]
-pub enum Held {
+pub enum KeyContent {
     Account,
     Value { bytes: Vec<u8>, expires: Option<i64> },
     Entity { value: Vec<u8>, version: u64, expires: Option<i64> },
     Tombstone { version: u64, at: i64, expires: Option<i64> },
 }
 
-impl Held {
+impl KeyContent {
     /// Returns when it expires, ms.
     pub fn expires(&self) -> Option<i64> {
         match self {
-            Held::Account => None,
-            Held::Value { expires, .. }
-            | Held::Entity { expires, .. }
-            | Held::Tombstone { expires, .. } => *expires,
+            KeyContent::Account => None,
+            KeyContent::Value { expires, .. }
+            | KeyContent::Entity { expires, .. }
+            | KeyContent::Tombstone { expires, .. } => *expires,
         }
     }
 }
@@ -28,7 +28,7 @@ impl Held {
 /// Requested expiry of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "as the engine's Expiry")]
-pub enum Until {
+pub enum WriteExpiry {
     Forever,
     Keep,
     At(i64),
@@ -49,7 +49,7 @@ pub struct EntityOp {
     pub value: Option<Vec<u8>>,
     pub version: Option<u64>,
     pub if_version: Option<u64>,
-    pub until: Until,
+    pub until: WriteExpiry,
 }
 
 /// Bytes of a plain value, and its expiry.
@@ -59,7 +59,7 @@ type Value<'a> = (&'a [u8], Option<i64>);
 #[derive(Clone, Debug, Default)]
 pub struct Keys {
     /// Everything that was written and not overwritten, including expired entries.
-    pub held: BTreeMap<Vec<u8>, Held>,
+    pub held: BTreeMap<Vec<u8>, KeyContent>,
     /// Number of the node in versions.
     node: u64,
     /// Lifetime of a tombstone, ms.
@@ -78,21 +78,21 @@ impl Keys {
     }
 
     /// Returns the content of a key at `now`.
-    pub fn at(&self, now: i64, key: &[u8]) -> Option<&Held> {
+    pub fn at(&self, now: i64, key: &[u8]) -> Option<&KeyContent> {
         self.held.get(key).filter(|held| held.expires().is_none_or(|expires| expires > now))
     }
 
     /// Returns the visible keys: all but tombstones.
-    pub fn shown(&self, now: i64) -> impl Iterator<Item = (&[u8], &Held)> {
+    pub fn shown(&self, now: i64) -> impl Iterator<Item = (&[u8], &KeyContent)> {
         self.held
             .iter()
             .filter(move |(key, held)| {
-                self.at(now, key).is_some() && !matches!(held, Held::Tombstone { .. })
+                self.at(now, key).is_some() && !matches!(held, KeyContent::Tombstone { .. })
             })
             .map(|(key, held)| (&key[..], held))
     }
 
-    fn put(&mut self, now: i64, key: &[u8], held: Held) {
+    fn put(&mut self, now: i64, key: &[u8], held: KeyContent) {
         if held.expires().is_some_and(|expires| expires <= now) {
             self.held.remove(key);
         } else {
@@ -104,16 +104,22 @@ impl Keys {
     fn value(&self, now: i64, key: &[u8]) -> Result<Option<Value<'_>>, Refused> {
         match self.at(now, key) {
             None => Ok(None),
-            Some(Held::Value { bytes, expires }) => Ok(Some((bytes, *expires))),
+            Some(KeyContent::Value { bytes, expires }) => Ok(Some((bytes, *expires))),
             Some(_) => Err(Refused::WrongType),
         }
     }
 
     /// Executes SET.
-    pub fn set(&mut self, now: i64, key: &[u8], bytes: &[u8], until: Until) -> Result<(), Refused> {
+    pub fn set(
+        &mut self,
+        now: i64,
+        key: &[u8],
+        bytes: &[u8],
+        until: WriteExpiry,
+    ) -> Result<(), Refused> {
         let stored = self.value(now, key)?.and_then(|(_, expires)| expires);
         let expires = until.time(stored);
-        self.put(now, key, Held::Value { bytes: bytes.to_vec(), expires });
+        self.put(now, key, KeyContent::Value { bytes: bytes.to_vec(), expires });
         Ok(())
     }
 
@@ -122,7 +128,7 @@ impl Keys {
         let (bytes, expires) = self.value(now, key)?.unwrap_or_default();
         let bytes = [bytes, tail].concat();
         let len = bytes.len();
-        self.put(now, key, Held::Value { bytes, expires });
+        self.put(now, key, KeyContent::Value { bytes, expires });
         Ok(len)
     }
 
@@ -139,7 +145,7 @@ impl Keys {
     pub fn expire(&mut self, now: i64, key: &[u8], expires: Option<i64>) -> Result<bool, Refused> {
         let Some((bytes, _)) = self.value(now, key)? else { return Ok(false) };
         let bytes = bytes.to_vec();
-        self.put(now, key, Held::Value { bytes, expires });
+        self.put(now, key, KeyContent::Value { bytes, expires });
         Ok(true)
     }
 
@@ -153,10 +159,10 @@ impl Keys {
     ) -> Result<(bool, u64, bool), Refused> {
         let (stored, lives, stored_expires, bytes) = match self.at(now, key) {
             None => (0, false, None, None),
-            Some(Held::Entity { version, expires, value }) => {
+            Some(KeyContent::Entity { version, expires, value }) => {
                 (*version, true, *expires, Some(value.clone()))
             }
-            Some(Held::Tombstone { version, .. }) => (*version, false, None, None),
+            Some(KeyContent::Tombstone { version, .. }) => (*version, false, None, None),
             Some(_) => return Err(Refused::WrongType),
         };
         let stands = Ok((false, stored, lives));
@@ -192,11 +198,11 @@ impl Keys {
         let held = match &op.value {
             Some(value) => {
                 let expires = op.until.time(stored_expires);
-                Held::Entity { value: value.clone(), version, expires }
+                KeyContent::Entity { value: value.clone(), version, expires }
             }
             None => {
                 let expires = Some(now.saturating_add(self.tombstone_ms));
-                Held::Tombstone { version, at: now, expires }
+                KeyContent::Tombstone { version, at: now, expires }
             }
         };
         self.put(now, key, held);
@@ -216,12 +222,12 @@ fn ms(version: u64) -> i64 {
     i64::try_from(version >> 19).unwrap_or(i64::MAX)
 }
 
-impl Until {
+impl WriteExpiry {
     fn time(self, stored: Option<i64>) -> Option<i64> {
         match self {
-            Until::Forever => None,
-            Until::Keep => stored,
-            Until::At(time) => Some(time),
+            WriteExpiry::Forever => None,
+            WriteExpiry::Keep => stored,
+            WriteExpiry::At(time) => Some(time),
         }
     }
 }

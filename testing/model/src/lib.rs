@@ -15,13 +15,13 @@ mod shrink;
 
 pub use books::{ChainOp, ChainResult, PairedAccounts};
 pub use generate::Generator;
-pub use keys::{EntityOp, Held, Keys, Refused, Until};
+pub use keys::{EntityOp, KeyContent, Keys, Refused, WriteExpiry};
 pub use model::{
     BucketShot, ItemShot, LimitShot, Model, ModelChainResult, ModelResult, SessionShot, Snapshot,
     execute_chain,
 };
 pub use op::{Op, Request, key, name, with_links};
-pub use pair::{Came, Event, Pair, What};
+pub use pair::{CommandOrTick, Event, Pair, StepResult};
 pub use random::Random;
 pub use scripted_pair::ScriptedPair;
 pub use shrink::{guarded, report, run, shrink};

@@ -1,8 +1,8 @@
 //! Commands that own their bytes, so that a test can store, change and print a list of them.
 
 use scurry_ledger::{
-    BucketAttributes, Command, Counted, Create, ItemAmount, ItemKey, ItemRequest, LimitTerms, Link,
-    Name, NewBucket, Overrun, Period, SessionRequest, Status,
+    BucketAttributes, Command, Create, ItemAmount, ItemKey, ItemRequest, LimitSubject, LimitTerms,
+    Link, Name, NewBucket, Overrun, Period, SessionRequest, Status,
 };
 
 /// A [`Command`] that owns its bytes.
@@ -272,14 +272,14 @@ impl Op {
 
     /// Sets a limit on all use of a unit.
     pub fn limit(txn: &str, limit: &str, unit: &str, amount: i64, period: Option<Period>) -> Op {
-        let counted = Counted::Units { unit: name(unit), item: None };
+        let counted = LimitSubject::Units { unit: name(unit), item: None };
         let terms = LimitTerms::Set { counted, amount, period, offset_minutes: None };
         Op::Limit { txn: txn.to_string(), limit: name(limit), terms }
     }
 
     /// Sets a limit on open sessions.
     pub fn session_limit(txn: &str, limit: &str, amount: i64) -> Op {
-        let counted = Counted::Sessions;
+        let counted = LimitSubject::Sessions;
         let terms = LimitTerms::Set { counted, amount, period: None, offset_minutes: None };
         Op::Limit { txn: txn.to_string(), limit: name(limit), terms }
     }

@@ -13,12 +13,12 @@ pub struct Event {
     /// Clock time, ms. It may have gone backwards.
     pub at: i64,
     /// Command or timer of the event.
-    pub what: What,
+    pub what: CommandOrTick,
 }
 
 /// Command or timer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum CommandOrTick {
     /// Command.
     Do(Op),
     /// Timer.
@@ -28,7 +28,7 @@ pub enum What {
 /// Result of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "as ModelResult, and ticks")]
-pub enum Came {
+pub enum StepResult {
     Replay(Answer),
     Reject(scurry_ledger::Code),
     Commit(Answer),
@@ -78,15 +78,15 @@ impl Pair {
     }
 
     /// Executes one event on both, with all checks.
-    pub fn step(&mut self, event: &Event) -> Result<Came, String> {
+    pub fn step(&mut self, event: &Event) -> Result<StepResult, String> {
         let at = Time(event.at);
         match &event.what {
-            What::Do(op) => self.execute(op, at),
-            What::Tick => self.tick(at),
+            CommandOrTick::Do(op) => self.execute(op, at),
+            CommandOrTick::Tick => self.tick(at),
         }
     }
 
-    fn execute(&mut self, op: &Op, at: Time) -> Result<Came, String> {
+    fn execute(&mut self, op: &Op, at: Time) -> Result<StepResult, String> {
         let decision = op.with(|command| decide(self.account.as_ref(), command, at, &self.limits));
         let modelled = op.with(|command| self.model.execute(at, command));
         let outcome = match &decision {
@@ -107,9 +107,9 @@ impl Pair {
         }
         self.look(at)?;
         Ok(match outcome {
-            ModelResult::Replay(answer) => Came::Replay(answer),
-            ModelResult::Reject(code) => Came::Reject(code),
-            ModelResult::Commit(answer) => Came::Commit(answer),
+            ModelResult::Replay(answer) => StepResult::Replay(answer),
+            ModelResult::Reject(code) => StepResult::Reject(code),
+            ModelResult::Commit(answer) => StepResult::Commit(answer),
         })
     }
 
@@ -161,7 +161,7 @@ impl Pair {
         same("I7: the same again", &again, &Decision::Replay(answer.clone()))
     }
 
-    fn tick(&mut self, at: Time) -> Result<Came, String> {
+    fn tick(&mut self, at: Time) -> Result<StepResult, String> {
         let change = self.account.as_ref().and_then(|account| tick(account, at, &self.limits));
         let mut in_place = self.account.clone();
         let again = tick_in_place(&mut in_place, at, &self.limits);
@@ -175,7 +175,7 @@ impl Pair {
             invariants::ticked(before.as_ref(), self.account.as_ref(), change)?;
         }
         self.look(at)?;
-        Ok(Came::Ticked(ticked))
+        Ok(StepResult::Ticked(ticked))
     }
 
     /// Compares everything visible at `at`, and a little later.

@@ -1,6 +1,6 @@
 //! A pair with a clock, for short scripted tests: every step must agree with the model.
 
-use crate::{Came, Event, Op, Pair, What};
+use crate::{CommandOrTick, Event, Op, Pair, StepResult};
 use scurry_ledger::{Answer, Bucket, Code, ItemAnswers, Limits, Session};
 
 /// Ledger and model side by side, at a time that the test advances.
@@ -26,8 +26,8 @@ impl ScriptedPair {
     }
 
     /// Executes one command.
-    pub fn run(&mut self, op: &Op) -> Came {
-        match self.pair.step(&Event { at: self.now, what: What::Do(op.clone()) }) {
+    pub fn run(&mut self, op: &Op) -> StepResult {
+        match self.pair.step(&Event { at: self.now, what: CommandOrTick::Do(op.clone()) }) {
             Ok(came) => came,
             Err(why) => panic!("{op:?}: {why}"),
         }
@@ -36,7 +36,7 @@ impl ScriptedPair {
     /// Executes a command that must be committed, and returns its answer.
     pub fn done(&mut self, op: &Op) -> Answer {
         match self.run(op) {
-            Came::Commit(answer) => answer,
+            StepResult::Commit(answer) => answer,
             other => panic!("{op:?}: {other:?}"),
         }
     }
@@ -66,7 +66,7 @@ impl ScriptedPair {
     /// Executes a command that must be rejected, and returns the code.
     pub fn refused(&mut self, op: &Op) -> Code {
         match self.run(op) {
-            Came::Reject(code) => code,
+            StepResult::Reject(code) => code,
             other => panic!("{op:?}: {other:?}"),
         }
     }
@@ -75,13 +75,13 @@ impl ScriptedPair {
     pub fn replayed_after(&mut self, op: &Op, ms: i64) {
         let answer = self.done(op);
         self.now += ms;
-        assert_eq!(self.run(op), Came::Replay(answer));
+        assert_eq!(self.run(op), StepResult::Replay(answer));
     }
 
     /// Runs a timer; returns true when something was due.
     pub fn tick(&mut self) -> bool {
-        match self.pair.step(&Event { at: self.now, what: What::Tick }) {
-            Ok(came) => came == Came::Ticked(true),
+        match self.pair.step(&Event { at: self.now, what: CommandOrTick::Tick }) {
+            Ok(came) => came == StepResult::Ticked(true),
             Err(why) => panic!("tick: {why}"),
         }
     }

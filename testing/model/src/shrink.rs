@@ -1,6 +1,6 @@
 //! Runs events, and finds the smallest run that still fails.
 
-use crate::{Came, Event, Pair};
+use crate::{Event, Pair, StepResult};
 use scurry_ledger::Limits;
 use std::fmt::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -16,7 +16,7 @@ pub fn run(limits: &Limits, events: &[Event]) -> Result<(), (usize, String)> {
 }
 
 /// Executes one step, with a panic turned into a failure.
-pub fn guarded(pair: &mut Pair, event: &Event) -> Result<Came, String> {
+pub fn guarded(pair: &mut Pair, event: &Event) -> Result<StepResult, String> {
     match catch_unwind(AssertUnwindSafe(|| pair.step(event))) {
         Ok(step) => step,
         Err(panic) => {

@@ -1,6 +1,6 @@
 //! The simulated fabric's interface for programs and tests.
 
-use crate::net::{Cause, End, Limits, Net, Region, SimEvent, State, Work};
+use crate::net::{Cause, End, Limits, Net, PostedRequest, Region, SimEvent, State};
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -110,7 +110,7 @@ impl Fabric {
         );
     }
 
-    pub(crate) fn post(&self, end: usize, work: Work) {
+    pub(crate) fn post(&self, end: usize, work: PostedRequest) {
         let this = &mut self.net.borrow_mut().ends[end];
         assert!(this.untold.len() < this.limits.send_depth, "the send queue is full");
         let last = this.untold.back().map_or(0, |(number, _)| *number);

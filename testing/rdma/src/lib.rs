@@ -18,6 +18,6 @@ pub use net::{Cause, Limits, SimEvent};
 pub use queue::{SimQueue, SimStaging, SimWindow};
 pub use raw::Raw;
 pub use run::{Report, run, settings};
-pub use side::{Pace, Side};
+pub use side::{EndProgram, TurnLimits};
 pub use stream::{Sizes, Stream};
 pub use valkey::{ENTRIES, Valkey, WINDOW_LEN};

@@ -69,7 +69,7 @@ pub(crate) enum Act {
 
 /// A posted request.
 #[derive(Clone, Debug)]
-pub(crate) struct Work {
+pub(crate) struct PostedRequest {
     pub(crate) number: u64,
     pub(crate) act: Act,
     pub(crate) signalled: bool,
@@ -95,9 +95,9 @@ pub(crate) struct End {
     pub(crate) entries: usize,
     pub(crate) tried: u32,
     /// Posted requests before the doorbell.
-    pub(crate) queued: VecDeque<Work>,
+    pub(crate) queued: VecDeque<PostedRequest>,
     /// Submitted requests that are not executed yet.
-    pub(crate) leaving: VecDeque<Work>,
+    pub(crate) leaving: VecDeque<PostedRequest>,
     /// Executed requests without a completion: number, signalled.
     pub(crate) carried: VecDeque<(u64, bool)>,
     /// Posted requests that are not reported complete.
@@ -186,7 +186,7 @@ impl Net {
         true
     }
 
-    fn try_again(&mut self, end: usize, work: Work) -> bool {
+    fn try_again(&mut self, end: usize, work: PostedRequest) -> bool {
         let this = &mut self.ends[end];
         this.leaving.push_front(work);
         let Some(retries) = this.limits.retries else { return false };

@@ -2,7 +2,7 @@
 //! touched while it is sent from, and no request may be posted that a device would refuse.
 
 use crate::fabric::Fabric;
-use crate::net::{Act, Work};
+use crate::net::{Act, PostedRequest};
 use scurry_rdma_proto::fabric::{CONTROL_LEN, Queue, SendFlags, Staging, Target, Window};
 use std::cell::Cell;
 use std::io;
@@ -37,7 +37,7 @@ impl SimQueue {
     }
 
     fn post(&mut self, number: u64, act: Act, signalled: bool, held: Option<Rc<Cell<usize>>>) {
-        self.fabric.post(self.end, Work { number, act, signalled, held });
+        self.fabric.post(self.end, PostedRequest { number, act, signalled, held });
     }
 
     fn pin(&self, len: usize) -> io::Result<()> {

@@ -3,10 +3,10 @@
 
 use crate::fabric::Fabric;
 use crate::net::Limits;
-use crate::side::{Pace, Side};
+use crate::side::{EndProgram, TurnLimits};
 use crate::stream::{Sizes, Stream};
 use scurry_model::Random;
-use scurry_rdma_proto::{Counts, Handling, Role, Settings};
+use scurry_rdma_proto::{Counts, Role, SendBuffering, Settings};
 
 /// Random steps before all sides take turns until the end.
 const STEPS: usize = 3_000;
@@ -68,7 +68,7 @@ impl Report {
 
 /// Faults injected into a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Trouble {
+enum InjectedFaults {
     None,
     Broken,
     Silent,
@@ -77,7 +77,7 @@ enum Trouble {
 /// Returns random settings. Each technique is switched on or off, and the limits are often small.
 #[must_use]
 pub fn settings(random: &mut Random) -> Settings {
-    let handling = [Handling::InPlace, Handling::Copied];
+    let handling = [SendBuffering::InPlace, SendBuffering::Copied];
     Settings {
         output: random.pick(&handling),
         inline_max: random.pick(&[0, 36, 220, 1_000]),
@@ -97,8 +97,8 @@ pub fn settings(random: &mut Random) -> Settings {
 
 /// One connection and the fault injected into it.
 struct Pair {
-    sides: [Side; 2],
-    trouble: Trouble,
+    sides: [EndProgram; 2],
+    trouble: InjectedFaults,
     /// The step at which the fault is injected.
     at: usize,
 }
@@ -129,20 +129,20 @@ impl Pair {
         });
         let [up, down] = streams;
         let sides = [
-            Side::new(fabric, ends[0], Role::Server, own[0], [down.clone(), up.clone()]),
-            Side::new(fabric, ends[1], Role::Client, own[1], [up, down]),
+            EndProgram::new(fabric, ends[0], Role::Server, own[0], [down.clone(), up.clone()]),
+            EndProgram::new(fabric, ends[1], Role::Client, own[1], [up, down]),
         ];
         let trouble = match random.below(8) {
-            0 => Trouble::Broken,
-            1 => Trouble::Silent,
-            _ => Trouble::None,
+            0 => InjectedFaults::Broken,
+            1 => InjectedFaults::Silent,
+            _ => InjectedFaults::None,
         };
         Pair { sides, trouble, at: random.below(STEPS) }
     }
 
     /// Lets both sides do everything possible once. Returns true when anything changed.
     fn come_to_rest(&mut self, fabric: &Fabric, now_ms: i64) -> bool {
-        let all = Pace { read: usize::MAX, formed: 50, publish: true };
+        let all = TurnLimits { read: usize::MAX, formed: 50, publish: true };
         let mut changed = false;
         for side in &mut self.sides {
             while fabric.carry(side.end) {
@@ -177,8 +177,10 @@ pub fn run(seed: u64) -> Report {
     for step in 0..STEPS {
         for pair in &pairs {
             match pair.trouble {
-                Trouble::Broken if pair.at == step => fabric.break_off(pair.sides[0].end),
-                Trouble::Silent if pair.at == step => fabric.silence(pair.sides[step % 2].end),
+                InjectedFaults::Broken if pair.at == step => fabric.break_off(pair.sides[0].end),
+                InjectedFaults::Silent if pair.at == step => {
+                    fabric.silence(pair.sides[step % 2].end)
+                }
                 _ => {}
             }
         }
@@ -188,7 +190,7 @@ pub fn run(seed: u64) -> Report {
             0..=2 => drop(fabric.carry(random.below(fabric.ends()))),
             3 => drop(fabric.complete(random.below(fabric.ends()))),
             4 | 5 => drop(side.listen(&fabric, now_ms)),
-            6 if side.is_alive() => drop(side.turn(Side::pace(&mut random))),
+            6 if side.is_alive() => drop(side.turn(EndProgram::pace(&mut random))),
             6 => {}
             _ => {
                 now_ms += random.between(0, 40);
@@ -213,17 +215,17 @@ fn finish(pair: &mut Pair, fabric: &Fabric, now_ms: i64, report: &mut Report) {
         assert!(rounds < ROUNDS_MAX, "it comes to no end");
     }
     match pair.trouble {
-        Trouble::None => {
+        InjectedFaults::None => {
             close(pair, fabric, now_ms, report);
             report.whole += 1;
         }
-        Trouble::Broken => {
+        InjectedFaults::Broken => {
             for side in &pair.sides {
                 assert!(!side.is_alive(), "the connection is broken, and a side goes on");
             }
             report.faulty += 1;
         }
-        Trouble::Silent => {
+        InjectedFaults::Silent => {
             report.silent += give_up(pair, now_ms);
             report.faulty += 1;
         }

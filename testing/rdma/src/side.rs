@@ -12,7 +12,7 @@ const UNSENT_LEN_MAX: usize = 100_000;
 
 /// Limits of one turn.
 #[derive(Clone, Copy, Debug)]
-pub struct Pace {
+pub struct TurnLimits {
     /// Maximum number of requests to read.
     pub read: usize,
     /// Maximum number of requests to form.
@@ -23,7 +23,7 @@ pub struct Pace {
 
 /// One end and its program.
 #[derive(Debug)]
-pub struct Side {
+pub struct EndProgram {
     /// Number of the side in the fabric.
     pub end: usize,
     /// Endpoint of the side; `None` after a fault.
@@ -44,7 +44,7 @@ pub struct Side {
     blocked: bool,
 }
 
-impl Side {
+impl EndProgram {
     /// Creates a program at this end. The connection is established.
     ///
     /// # Panics
@@ -56,12 +56,12 @@ impl Side {
         role: Role,
         settings: Settings,
         streams: [Stream; 2],
-    ) -> Side {
+    ) -> EndProgram {
         let queue = SimQueue::new(fabric, end);
         let mut endpoint = Endpoint::new(queue, role, settings, 0).expect("there is memory");
         endpoint.open(0).expect("nothing is wrong yet");
         let [requests_out, requests_in] = streams;
-        Side {
+        EndProgram {
             end,
             endpoint: Some(endpoint),
             fault: None,
@@ -93,7 +93,7 @@ impl Side {
     ///
     /// # Panics
     /// When a byte is wrong, or when the endpoint breaks its contract.
-    pub fn turn(&mut self, pace: Pace) -> bool {
+    pub fn turn(&mut self, pace: TurnLimits) -> bool {
         let mut changed = self.arrive();
         changed |= self.read(pace.read);
         // The side would read more input in its next turn.
@@ -124,13 +124,13 @@ impl Side {
 
     /// Returns random limits of a turn.
     #[must_use]
-    pub fn pace(random: &mut Random) -> Pace {
+    pub fn pace(random: &mut Random) -> TurnLimits {
         let few = |random: &mut Random| match random.below(4) {
             0 => 0,
             1 => usize::MAX,
             _ => random.below(8),
         };
-        Pace { read: few(random), formed: few(random).min(200), publish: random.below(3) > 0 }
+        TurnLimits { read: few(random), formed: few(random).min(200), publish: random.below(3) > 0 }
     }
 
     /// Calls the endpoint, and drops it after a fault.

@@ -2,7 +2,7 @@
 
 use scurry_model::Random;
 use scurry_rdma_fabric::{
-    Cause, ENTRIES, Fabric, Limits, Side, Sizes, Stream, Valkey, WINDOW_LEN, settings,
+    Cause, ENTRIES, EndProgram, Fabric, Limits, Sizes, Stream, Valkey, WINDOW_LEN, settings,
 };
 use scurry_rdma_proto::{Role, Settings};
 
@@ -19,7 +19,7 @@ const VALKEY: Limits = Limits {
 /// An endpoint that talks to a Valkey peer in the other role.
 struct Talk {
     fabric: Fabric,
-    ours: Side,
+    ours: EndProgram,
     theirs: Valkey,
 }
 
@@ -39,7 +39,7 @@ impl Talk {
         };
         let ends = fabric.connect([own, VALKEY]);
         let [up, down] = streams;
-        let side = Side::new(&fabric, ends[0], ours, settings, [up.clone(), down.clone()]);
+        let side = EndProgram::new(&fabric, ends[0], ours, settings, [up.clone(), down.clone()]);
         let theirs = Valkey::new(&fabric, ends[1], theirs, window_len, [down, up]);
         Talk { fabric, ours: side, theirs }
     }
@@ -54,7 +54,7 @@ impl Talk {
             while self.ours.listen(&self.fabric, 0) {
                 changed = true;
             }
-            let pace = Side::pace(random);
+            let pace = EndProgram::pace(random);
             changed |= self.ours.is_alive() && self.ours.turn(pace);
             // A random turn may do nothing, so only a turn that could do everything proves that
             // nothing is left.
@@ -119,7 +119,7 @@ fn ahead_of_a_slow_server(probes: bool) -> Option<Cause> {
     let own = Settings { probes, ..Settings::default() };
     let up = Stream::new(1, Sizes::Small, 5_000 * 160);
     let mut talk = Talk::new(Role::Client, own, WINDOW_LEN, [up, Stream::new(2, Sizes::Small, 0)]);
-    let one = scurry_rdma_fabric::Pace { read: 1, formed: 1, publish: true };
+    let one = scurry_rdma_fabric::TurnLimits { read: 1, formed: 1, publish: true };
     talk.theirs.turn();
     for _ in 0..60 {
         for _ in 0..2_000 {

@@ -54,7 +54,7 @@ impl Plan {
             .map(|at| Settings {
                 election_ticks,
                 heartbeat_ticks: random.pick(&[1, 2]),
-                patience: if usize::try_from(at) == Ok(preferred) {
+                extra_election_ticks: if usize::try_from(at) == Ok(preferred) {
                     0
                 } else {
                     random.pick(&[0, 3])

@@ -1,7 +1,7 @@
 //! Runs one seed.
 
 use crate::plan::Plan;
-use crate::world::{Counts, Node, World};
+use crate::world::{Counts, ReplicaNode, World};
 use scurry_consensus::replica::{Index, Members, NodeId, Role};
 use scurry_model::Random;
 
@@ -86,15 +86,15 @@ impl Run {
     }
 
     /// Picks a random node that satisfies the predicate.
-    fn one(&mut self, holds: impl Fn(&Node) -> bool) -> Option<NodeId> {
+    fn one(&mut self, holds: impl Fn(&ReplicaNode) -> bool) -> Option<NodeId> {
         let nodes = self.world.nodes.iter().filter(|(_, node)| holds(node));
         let ids: Vec<NodeId> = nodes.map(|(id, _)| *id).collect();
         (!ids.is_empty()).then(|| self.random.pick(&ids))
     }
 
     /// Picks a leader in half of the calls when one exists, otherwise a node that satisfies the predicate.
-    fn leader_or(&mut self, holds: impl Fn(&Node) -> bool) -> Option<NodeId> {
-        let leader = if self.random.one_in(2) { self.one(Node::leads) } else { None };
+    fn leader_or(&mut self, holds: impl Fn(&ReplicaNode) -> bool) -> Option<NodeId> {
+        let leader = if self.random.one_in(2) { self.one(ReplicaNode::leads) } else { None };
         leader.or_else(|| self.one(holds))
     }
 
@@ -109,7 +109,7 @@ impl Run {
             at if at < disk + ask => self.ask(),
             at if at < disk + ask + 4 => {
                 for _ in 0..2 {
-                    if let Some(id) = self.one(Node::is_up) {
+                    if let Some(id) = self.one(ReplicaNode::is_up) {
                         self.world.tick(id);
                     }
                 }
@@ -132,7 +132,7 @@ impl Run {
         let double = self.happens(self.plan.double);
         let nodes = &self.world.nodes;
         // Packets to a paused node stay in the queue.
-        let takes = |to| nodes.get(&to).is_some_and(|node: &Node| !node.is_paused);
+        let takes = |to| nodes.get(&to).is_some_and(|node: &ReplicaNode| !node.is_paused);
         let reach = self.plan.reach;
         let packet = self.world.network.take(&mut self.random, reach, double, takes);
         if let Some(packet) = packet.filter(|packet| self.world.nodes[&packet.to].is_up()) {
@@ -141,7 +141,7 @@ impl Run {
     }
 
     fn ask(&mut self) {
-        let Some(any) = self.one(Node::leads) else { return };
+        let Some(any) = self.one(ReplicaNode::leads) else { return };
         // Most writers know the newest leader. Some readers still ask an old leader, which gets no writes.
         let newest = self.world.leader().filter(|_| !self.random.one_in(8)).unwrap_or(any);
         let is_idle = self.plan.idle > 0 && self.steps / self.plan.idle % 2 == 1;
@@ -175,7 +175,7 @@ impl Run {
         }
         if self.happens(self.plan.pause) {
             // One node is paused at a time, and mostly until the others have a leader without it.
-            let is_paused = |node: &Node| node.is_paused && node.replica.is_some();
+            let is_paused = |node: &ReplicaNode| node.is_paused && node.replica.is_some();
             let others_lead = self.world.leader().is_some();
             let id = match self.one(is_paused) {
                 Some(paused) => Some(paused).filter(|_| others_lead || self.random.one_in(8)),
@@ -206,7 +206,7 @@ impl Run {
             self.world.start(id);
         }
         if self.happens(self.plan.lead)
-            && let Some(id) = self.one(Node::is_up)
+            && let Some(id) = self.one(ReplicaNode::is_up)
         {
             let ids = self.world.ids();
             let other = self.random.pick(&ids);
@@ -218,12 +218,12 @@ impl Run {
             self.world.pump(id);
         }
         if self.happens(self.plan.change)
-            && let Some(id) = self.one(Node::leads)
+            && let Some(id) = self.one(ReplicaNode::leads)
         {
             self.change(id);
         }
         if self.happens(self.plan.compact)
-            && let Some(id) = self.one(Node::is_up)
+            && let Some(id) = self.one(ReplicaNode::is_up)
         {
             let replica = self.world.replica(id);
             let (base, committed) = (replica.base().index.0, replica.committed().0);
@@ -248,7 +248,7 @@ impl Run {
             return;
         }
         let (id, yields) = (self.yielding.pick(&up), self.yielding.one_in(2));
-        self.world.replica(id).let_others_lead(yields);
+        self.world.replica(id).set_yielding(yields);
         self.report.yields += u64::from(yields);
     }
 

@@ -3,7 +3,7 @@
 use crate::disk::Disk;
 use crate::network::Packet;
 use scurry_consensus::replica::{
-    Entry, Index, Kind, Membership, Message, NodeId, Replica, Role, Standing, Term,
+    Entry, EntryKind, Index, Membership, Message, NodeId, Replica, Role, RoleAndTerm, Term,
 };
 use std::collections::BTreeMap;
 
@@ -13,16 +13,16 @@ const BODIES_MAX: usize = 4096;
 
 /// Every leader, entry, commit and vote of the whole run.
 #[derive(Debug, Default)]
-pub struct Truth {
+pub struct InvariantChecker {
     leaders: BTreeMap<Term, NodeId>,
     /// Each entry that was ever on a device or in a message: its content, and the term of the entry before it.
-    made: BTreeMap<(Index, Term), (Kind, Term)>,
+    made: BTreeMap<(Index, Term), (EntryKind, Term)>,
     /// Committed entries, with the term in which each was committed.
     committed: Vec<(Entry, Term)>,
     votes: BTreeMap<(NodeId, Term), NodeId>,
 }
 
-impl Truth {
+impl InvariantChecker {
     /// Returns the greatest index that any node has called committed.
     pub fn committed(&self) -> Index {
         Index(self.committed.len() as u64)
@@ -41,7 +41,7 @@ impl Truth {
 
     /// Checks a node's standing. Each term has one leader, and a leader has every entry committed in earlier terms. A
     /// node may become the leader of an old term late; it then lacks newer entries.
-    pub fn stands(&mut self, replica: &Replica, standing: Standing) {
+    pub fn stands(&mut self, replica: &Replica, standing: RoleAndTerm) {
         if standing.role != Role::Leader {
             return;
         }

@@ -2,10 +2,10 @@
 
 use crate::disk::Disk;
 use crate::network::{Network, Packet};
-use crate::truth::Truth;
+use crate::truth::InvariantChecker;
 use scurry_consensus::replica::{
     Base, Descriptor, Effects, Index, Members, Membership, Message, NodeId, ReadTicket, Recovered,
-    ReplaceError, Replica, Role, Sequence, Settings, Standing, Term,
+    ReplaceError, Replica, Role, RoleAndTerm, Sequence, Settings, Term,
 };
 use scurry_model::Random;
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,7 +19,7 @@ pub fn node(number: u64) -> NodeId {
 }
 
 /// Simulated node.
-pub struct Node {
+pub struct ReplicaNode {
     settings: Settings,
     /// Running replica; None while the node is down.
     pub replica: Option<Replica>,
@@ -28,7 +28,7 @@ pub struct Node {
     /// True while the node does nothing; it resumes later as if no time had passed.
     pub is_paused: bool,
     /// Role, term and leader that it reported last.
-    pub standing: Option<Standing>,
+    pub standing: Option<RoleAndTerm>,
     membership: Membership,
     committed: Index,
     /// Pending reads, each with the index that was committed when it was requested.
@@ -38,7 +38,7 @@ pub struct Node {
     starts: u64,
 }
 
-impl Node {
+impl ReplicaNode {
     /// Reports whether the node runs and is not paused.
     pub fn is_up(&self) -> bool {
         self.replica.is_some() && !self.is_paused
@@ -72,11 +72,11 @@ pub struct Counts {
 /// The whole simulated system.
 pub struct World {
     /// Nodes by id.
-    pub nodes: BTreeMap<NodeId, Node>,
+    pub nodes: BTreeMap<NodeId, ReplicaNode>,
     /// Network between them.
     pub network: Network,
     /// Checker of the invariants.
-    pub truth: Truth,
+    pub truth: InvariantChecker,
     /// Counts of events.
     pub counts: Counts,
     sequence: u64,
@@ -88,7 +88,7 @@ impl World {
         let mut world = World {
             nodes: BTreeMap::new(),
             network: Network::default(),
-            truth: Truth::default(),
+            truth: InvariantChecker::default(),
             counts: Counts::default(),
             sequence: 0,
         };
@@ -96,7 +96,7 @@ impl World {
         for settings in settings {
             let membership = Membership { members: base.members.clone(), outgoing: Vec::new() };
             let id = settings.id;
-            let node = Node {
+            let node = ReplicaNode {
                 settings,
                 replica: None,
                 disk: Disk::new(base.clone()),
@@ -120,7 +120,7 @@ impl World {
     }
 
     /// Returns a node.
-    pub fn at(&mut self, id: NodeId) -> &mut Node {
+    pub fn at(&mut self, id: NodeId) -> &mut ReplicaNode {
         self.nodes.get_mut(&id).expect("a node")
     }
 
@@ -193,7 +193,7 @@ impl World {
 
     /// Asserts that device and replica are equal once no store is queued.
     fn same(&mut self, id: NodeId) {
-        let Node { replica: Some(replica), disk, .. } = self.at(id) else { return };
+        let ReplicaNode { replica: Some(replica), disk, .. } = self.at(id) else { return };
         if disk.queue.is_empty() {
             let last = replica.last();
             assert_eq!(disk.last(), last, "the end of the log of {id}");
@@ -339,7 +339,7 @@ impl World {
         if let Some(standing) = effects.standing {
             self.truth.stands(replica, standing);
             let leads =
-                |of: Option<Standing>| of.filter(|of| of.role == Role::Leader).map(|of| of.term);
+                |of: Option<RoleAndTerm>| of.filter(|of| of.role == Role::Leader).map(|of| of.term);
             // A node that no longer leads this term drops its reads and streams.
             if leads(node.standing) != leads(Some(standing)) {
                 node.reads.clear();
@@ -347,7 +347,7 @@ impl World {
             }
             node.standing = Some(standing);
         }
-        node.streams.extend(effects.behind);
+        node.streams.extend(effects.need_snapshot);
         self.nodes.insert(id, node);
     }
 
@@ -371,7 +371,7 @@ impl World {
                 return;
             }
             for packet in packets {
-                if self.nodes.get(&packet.to).is_some_and(Node::is_up) {
+                if self.nodes.get(&packet.to).is_some_and(ReplicaNode::is_up) {
                     self.take(&packet);
                 }
             }

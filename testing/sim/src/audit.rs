@@ -1,18 +1,18 @@
 //! Compares everything that a shard can show with the expected state.
 
-use crate::world::{ACCOUNTS, Checked, KEYS, World};
+use crate::world::{ACCOUNTS, CheckResult, KEYS, World};
 use scurry_codec::{ChunkWriter, Chunked, Positions, Seal, SnapshotEntry, read_chunk};
 use scurry_engine::{EntityState, KeyKind, Shard, checksum};
 use scurry_ledger::{AccountContribution, Name, Time, Totals, validate, view};
-use scurry_model::Held;
+use scurry_model::KeyContent;
 use std::collections::{BTreeMap, BTreeSet};
 
-fn same<T: PartialEq + std::fmt::Debug>(what: &str, shard: &T, model: &T) -> Checked {
+fn same<T: PartialEq + std::fmt::Debug>(what: &str, shard: &T, model: &T) -> CheckResult {
     if shard == model { Ok(()) } else { Err(format!("{what}: shard {shard:?}, model {model:?}")) }
 }
 
 /// Compares accounts, identities, totals, keys, the index of entities and the memory counts.
-pub(crate) fn audit(shard: &mut Shard, world: &World, now: Time) -> Checked {
+pub(crate) fn audit(shard: &mut Shard, world: &World, now: Time) -> CheckResult {
     let mut totals = Totals::default();
     for (pair, id) in world.pairs.iter().zip(ACCOUNTS) {
         totals.replace(&AccountContribution::default(), pair.account.as_ref());
@@ -26,7 +26,7 @@ pub(crate) fn audit(shard: &mut Shard, world: &World, now: Time) -> Checked {
         }
     }
     by_identity(shard, world)?;
-    let others = world.keys.held.values().filter(|held| **held == Held::Account).count();
+    let others = world.keys.held.values().filter(|held| **held == KeyContent::Account).count();
     // Accounts under the other keys have no buckets, so they change only the number of accounts.
     totals.accounts += others as u64;
     same("totals", &rows(shard.totals())?, &rows(&totals)?)?;
@@ -38,7 +38,7 @@ pub(crate) fn audit(shard: &mut Shard, world: &World, now: Time) -> Checked {
     let values: BTreeSet<&Vec<u8>> =
         world.keys.held.values().filter_map(|held| entity_value(held)).collect();
     for value in values {
-        let is_so = |held: &Held| entity_value(held) == Some(value);
+        let is_so = |held: &KeyContent| entity_value(held) == Some(value);
         let expected: BTreeSet<Vec<u8>> = world
             .keys
             .shown(now.0)
@@ -52,7 +52,7 @@ pub(crate) fn audit(shard: &mut Shard, world: &World, now: Time) -> Checked {
 }
 
 /// Checks that each identity finds exactly the accounts that have it.
-fn by_identity(shard: &mut Shard, world: &World) -> Checked {
+fn by_identity(shard: &mut Shard, world: &World) -> CheckResult {
     let mut expected: BTreeMap<(&str, &[u8]), BTreeSet<Vec<u8>>> = BTreeMap::new();
     for (pair, id) in world.pairs.iter().zip(ACCOUNTS) {
         for identity in pair.account.iter().flat_map(|account| &account.identities) {
@@ -71,38 +71,38 @@ fn by_identity(shard: &mut Shard, world: &World) -> Checked {
     Ok(())
 }
 
-fn entity_value(held: &Held) -> Option<&Vec<u8>> {
+fn entity_value(held: &KeyContent) -> Option<&Vec<u8>> {
     match held {
-        Held::Entity { value, .. } => Some(value),
+        KeyContent::Entity { value, .. } => Some(value),
         _ => None,
     }
 }
 
 /// Reads a key's content; None if the key does not exist.
-pub(crate) fn read(shard: &mut Shard, now: Time, bytes: &[u8]) -> Option<Held> {
+pub(crate) fn read(shard: &mut Shard, now: Time, bytes: &[u8]) -> Option<KeyContent> {
     let hasher = shard.hasher();
     let key = hasher.key(bytes);
     if let Ok(value) = shard.value(now, key) {
-        return value.map(|value| Held::Value {
+        return value.map(|value| KeyContent::Value {
             bytes: value.bytes.to_vec(),
             expires: value.expires.map(|time| time.0),
         });
     }
     if let Ok(entity) = shard.entity(now, key) {
         return entity.map(|entity| match entity.state {
-            EntityState::Live { value, expires } => Held::Entity {
+            EntityState::Live { value, expires } => KeyContent::Entity {
                 value: value.to_vec(),
                 version: entity.version.get(),
                 expires: expires.map(|time| time.0),
             },
-            EntityState::Deleted { at, forget_at } => Held::Tombstone {
+            EntityState::Deleted { at, forget_at } => KeyContent::Tombstone {
                 version: entity.version.get(),
                 at: at.0,
                 expires: Some(forget_at.0),
             },
         });
     }
-    shard.account(now, key).ok().map(|_| Held::Account)
+    shard.account(now, key).ok().map(|_| KeyContent::Account)
 }
 
 fn scanned(shard: &Shard, now: Time) -> BTreeSet<(Vec<u8>, KeyKind)> {
@@ -122,9 +122,9 @@ fn shown(world: &World, now: Time) -> BTreeSet<(Vec<u8>, KeyKind)> {
     let accounts = accounts.map(|(_, id)| (id.to_vec(), KeyKind::Account));
     let others = world.keys.shown(now.0).map(|(key, held)| {
         let kind = match held {
-            Held::Value { .. } => KeyKind::Value,
-            Held::Account => KeyKind::Account,
-            Held::Entity { .. } | Held::Tombstone { .. } => KeyKind::Entity,
+            KeyContent::Value { .. } => KeyKind::Value,
+            KeyContent::Account => KeyKind::Account,
+            KeyContent::Entity { .. } | KeyContent::Tombstone { .. } => KeyKind::Entity,
         };
         (key.to_vec(), kind)
     });

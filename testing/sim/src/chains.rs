@@ -1,15 +1,15 @@
 //! Chains of commands on the accounts. A chain adds one entry to the history, for its last record. A machine that
 //! recovers only a part of a chain therefore shows a sequence that is not in the history, which is a fault.
 
-use crate::beside::id;
+use crate::model_checked_shard::id;
 use crate::sim::{Pending, Sim};
-use crate::world::{ACCOUNTS, Checked};
+use crate::world::{ACCOUNTS, CheckResult};
 use scurry_ledger::Answer;
 use scurry_model::{ChainOp, ChainResult, Op};
 
 impl Sim {
     /// Sends a new chain on some of the accounts, or repeats one of the last four.
-    pub(crate) fn chain(&mut self) -> Checked {
+    pub(crate) fn chain(&mut self) -> CheckResult {
         if !self.is_open() {
             return Ok(());
         }
@@ -31,7 +31,7 @@ impl Sim {
         self.run_chain(&chain)
     }
 
-    fn run_chain(&mut self, chain: &ChainOp) -> Checked {
+    fn run_chain(&mut self, chain: &ChainOp) -> CheckResult {
         let (now, before) = (self.now(), self.shard.sequence());
         let limits = self.config.limits.clone();
         let (came, answers) = self.beside(now).chain(&limits, chain)?;
@@ -39,7 +39,7 @@ impl Sim {
         let records = if is_committed { chain.len() as u64 } else { 0 };
         self.counts.chains += u64::from(is_committed && chain.len() > 1);
         // All records of the chain are in one frame, and that frame may be sealed after them.
-        self.wrote(before, records..=records)?;
+        self.record_history(before, records..=records)?;
         for (at, (account, op)) in chain.iter().enumerate() {
             let index = index_of(account).ok_or("no such account")?;
             let answer = answers.get(at).filter(|_| is_committed).cloned();

@@ -1,11 +1,11 @@
 //! The clients' commands: on accounts from the generators of the model, on other keys drawn from a few keys and values.
 //! Each answer must be the model's.
 
-use crate::beside::Beside;
-use crate::sim::{Done, Pending, Sim};
-use crate::world::{ACCOUNTS, Checked};
+use crate::model_checked_shard::ModelCheckedShard;
+use crate::sim::{AnsweredRequest, Pending, Sim};
+use crate::world::{ACCOUNTS, CheckResult};
 use scurry_ledger::{Answer, Time};
-use scurry_model::{Came, Op, What};
+use scurry_model::{CommandOrTick, Op, StepResult};
 
 /// Returns the id that identifies duplicates: a transaction id, or a session and its request number.
 fn id(op: &Op) -> Option<(&str, Option<u32>)> {
@@ -44,7 +44,7 @@ impl Sim {
     }
 
     /// Executes a new command on an account, repeats an old one, clears the shard, or ticks.
-    pub(crate) fn command(&mut self) -> Checked {
+    pub(crate) fn command(&mut self) -> CheckResult {
         if !self.is_open() {
             return Ok(());
         }
@@ -59,43 +59,43 @@ impl Sim {
         let event = self.generators[index].next(&self.world.pairs[index]);
         self.clock = event.at;
         match event.what {
-            What::Do(op) => self.execute(index, &op).map(|_| ()),
-            What::Tick => self.tick(),
+            CommandOrTick::Do(op) => self.execute(index, &op).map(|_| ()),
+            CommandOrTick::Tick => self.tick(),
         }
     }
 
     /// Repeats a request whose answer was lost in a crash, or one of the last 20 answered requests.
-    fn repeat(&mut self) -> Checked {
+    fn repeat(&mut self) -> CheckResult {
         if let Some((index, op)) = self.in_doubt.pop() {
             self.counts.duplicates += 1;
             return self.execute(index, &op).map(|_| ());
         }
         let back = self.random.below(self.done.len().min(20)) + 1;
         let Some(at) = self.done.len().checked_sub(back) else { return Ok(()) };
-        self.again(&self.done[at].clone())
+        self.repeat_request(&self.done[at].clone())
     }
 
     /// Repeats an answered request. The answer must be the same, as long as it is remembered.
-    pub(crate) fn again(&mut self, done: &Done) -> Checked {
+    pub(crate) fn repeat_request(&mut self, done: &AnsweredRequest) -> CheckResult {
         self.counts.duplicates += 1;
         match self.execute(done.account, &done.op)? {
-            Came::Replay(answer) if answer != done.answer && done.op.has_id() => {
+            StepResult::Replay(answer) if answer != done.answer && done.op.has_id() => {
                 Err(format!("{:?} was answered {:?}, now {answer:?}", done.op, done.answer))
             }
             _ => Ok(()),
         }
     }
 
-    fn execute(&mut self, index: usize, op: &Op) -> Result<Came, String> {
+    fn execute(&mut self, index: usize, op: &Op) -> Result<StepResult, String> {
         let (now, before) = (self.now(), self.shard.sequence());
         let came = self.beside(now).execute(index, op)?;
         let answer = match &came {
-            Came::Commit(answer) => Some(answer.clone()),
+            StepResult::Commit(answer) => Some(answer.clone()),
             _ => None,
         };
         self.answered(index, op, answer.as_ref());
         let records = u64::from(answer.is_some());
-        self.wrote(before, records..=records)?;
+        self.record_history(before, records..=records)?;
         self.wait(Some((index, op.clone(), answer)), 0);
         Ok(came)
     }
@@ -116,7 +116,11 @@ impl Sim {
     }
 
     /// Adds the state after a command to the history. Fails if the command wrote an unexpected number of records.
-    pub(crate) fn wrote(&mut self, before: u64, records: std::ops::RangeInclusive<u64>) -> Checked {
+    pub(crate) fn record_history(
+        &mut self,
+        before: u64,
+        records: std::ops::RangeInclusive<u64>,
+    ) -> CheckResult {
         let now = self.latest;
         let sequence = self.shard.sequence();
         if !records.contains(&(sequence - before)) {
@@ -143,7 +147,7 @@ impl Sim {
         self.pending.push_back(Pending { sequence, request, version });
     }
 
-    fn clear(&mut self) -> Checked {
+    fn clear(&mut self) -> CheckResult {
         if self.random.one_in(2) {
             self.abandon_snapshot();
         }
@@ -152,13 +156,13 @@ impl Sim {
         self.shard.clear();
         self.world.clear();
         self.disk.note(|| "clear".to_owned());
-        self.wrote(before, 1..=1)?;
+        self.record_history(before, 1..=1)?;
         self.wait(None, 0);
         Ok(())
     }
 
     /// Reads one of the other keys. The answer waits for the log, like any other.
-    pub(crate) fn read(&mut self) -> Checked {
+    pub(crate) fn read(&mut self) -> CheckResult {
         if self.has_failed {
             return Ok(());
         }
@@ -169,7 +173,7 @@ impl Sim {
     }
 
     /// Runs the timers.
-    pub(crate) fn tick(&mut self) -> Checked {
+    pub(crate) fn tick(&mut self) -> CheckResult {
         if !self.is_open() {
             return Ok(());
         }
@@ -185,21 +189,21 @@ impl Sim {
     }
 
     /// Executes a command on one of the other keys.
-    pub(crate) fn key_command(&mut self) -> Checked {
+    pub(crate) fn key_command(&mut self) -> CheckResult {
         if !self.is_open() {
             return Ok(());
         }
         let now = self.now();
         let before = self.shard.sequence();
         let version = self.beside(now).key_command()?;
-        self.wrote(before, 0..=1)?;
+        self.record_history(before, 0..=1)?;
         self.wait(None, version);
         Ok(())
     }
 
     /// Returns the shard together with its models.
-    pub(crate) fn beside(&mut self, now: Time) -> Beside<'_> {
-        Beside {
+    pub(crate) fn beside(&mut self, now: Time) -> ModelCheckedShard<'_> {
+        ModelCheckedShard {
             shard: &mut self.shard,
             world: &mut self.world,
             random: &mut self.random,

@@ -1,7 +1,7 @@
 //! Batches that are written to the log, and answers that wait for them.
 
-use crate::sim::{Done, Flight, Pending, Sim};
-use crate::world::Checked;
+use crate::sim::{AnsweredRequest, InFlightBatch, Pending, Sim};
+use crate::world::CheckResult;
 use scurry_engine::{Batch, Durability, sync_behind};
 
 impl Sim {
@@ -9,7 +9,7 @@ impl Sim {
         let now = self.now();
         if self.flight.is_none() && !self.has_failed {
             let batch = self.commits.batch(&mut self.shard, now);
-            self.fly(batch, "batch");
+            self.start_batch(batch, "batch");
         }
     }
 
@@ -17,26 +17,26 @@ impl Sim {
         let now = self.now();
         if self.flight.is_none() && !self.has_failed && self.has_room() {
             let batch = self.commits.mark(&mut self.shard, now);
-            self.fly(batch, "mark");
+            self.start_batch(batch, "mark");
         }
     }
 
     /// Starts a batch. In half of the cases it is run now, long before the host learns its outcome in `finish_batch`.
-    fn fly(&mut self, batch: Option<Batch>, what: &str) {
+    fn start_batch(&mut self, batch: Option<Batch>, what: &str) {
         let Some(batch) = batch else { return };
         self.disk.note(|| format!("{what} taken at {}", self.shard.sequence()));
         if self.random.one_in(10 * self.plan.calm) {
             // The machine stops between the writes and the syncs of the batch.
             self.disk.stop_after(self.random.below(5) as u64);
         }
-        let mut flight = Flight { batch, outcome: None };
+        let mut flight = InFlightBatch { batch, outcome: None };
         if self.random.one_in(2) {
             flight.outcome = Some(flight.batch.run(&mut self.writer));
         }
         self.flight = Some(flight);
     }
 
-    pub(crate) fn finish_batch(&mut self) -> Checked {
+    pub(crate) fn finish_batch(&mut self) -> CheckResult {
         self.take_batch();
         let Some(mut flight) = self.flight.take() else { return Ok(()) };
         let outcome = match flight.outcome {
@@ -62,7 +62,7 @@ impl Sim {
             return Err("there is no room for what was accepted".to_owned());
         }
         if self.random.one_in(2) {
-            self.look_for_room();
+            self.note_log_room();
         }
         if has_failed && self.commits.durable() != before {
             return Err("a batch that failed was taken for durable".to_owned());
@@ -81,11 +81,11 @@ impl Sim {
         {
             self.disk.note(|| format!("not filled ahead: {error}"));
         }
-        self.look_for_room();
+        self.note_log_room();
     }
 
     /// Notes how much room the log has, in plans that accept a command only if the log has room for it.
-    pub(crate) fn look_for_room(&mut self) {
+    pub(crate) fn note_log_room(&mut self) {
         if self.plan.room_min == 0 || self.has_failed {
             return;
         }
@@ -101,15 +101,15 @@ impl Sim {
     }
 
     /// Checks that the host goes on without a restart once the disk has room again.
-    pub(crate) fn goes_on_with_room(&mut self) -> Checked {
-        self.disk.mend();
+    pub(crate) fn check_resumes_with_room(&mut self) -> CheckResult {
+        self.disk.clear_faults();
         if self.has_failed || self.disk.is_off() {
             return Ok(());
         }
         // The batch under way, then everything that was committed in the meantime.
         self.finish_batch()?;
         self.finish_batch()?;
-        self.look_for_room();
+        self.note_log_room();
         let durable = self.commits.durable() == self.shard.sequence();
         let goes_on = durable && self.has_room() || self.disk.is_off();
         if goes_on { Ok(()) } else { Err("it does not go on".to_owned()) }
@@ -155,7 +155,7 @@ impl Sim {
             self.acked = self.acked.max(sequence);
             self.version_acked = self.version_acked.max(version);
             if let Some((account, op, Some(answer))) = request {
-                self.done.push(Done { sequence, account, op, answer });
+                self.done.push(AnsweredRequest { sequence, account, op, answer });
             }
         }
     }

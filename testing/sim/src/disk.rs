@@ -27,7 +27,7 @@ pub enum Crash {
 
 /// A handle to the disk. A clone is another handle to the same disk.
 #[derive(Clone, Debug)]
-pub struct SimDisk(Arc<Mutex<Platter>>);
+pub struct SimDisk(Arc<Mutex<DiskState>>);
 
 /// An open file.
 #[derive(Debug)]
@@ -38,7 +38,7 @@ pub struct SimFile {
 }
 
 #[derive(Clone, Debug)]
-struct Platter {
+struct DiskState {
     random: Random,
     faults: Faults,
     inodes: Vec<Inode>,
@@ -71,7 +71,7 @@ impl SimDisk {
 
     /// Creates an empty disk that shares a trace with others. Its lines begin with `name`.
     pub(crate) fn traced(seed: u64, faults: Faults, trace: Trace, name: String) -> SimDisk {
-        SimDisk(Arc::new(Mutex::new(Platter {
+        SimDisk(Arc::new(Mutex::new(DiskState {
             random: Random::new(seed ^ 0xd15c_d15c_d15c_d15c),
             faults,
             inodes: Vec::new(),
@@ -89,7 +89,7 @@ impl SimDisk {
         })))
     }
 
-    fn lock(&self) -> MutexGuard<'_, Platter> {
+    fn lock(&self) -> MutexGuard<'_, DiskState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -137,7 +137,7 @@ impl SimDisk {
     }
 
     /// Returns the number of spares that became segments: with old frames, and with zeros.
-    pub fn taken(&self) -> (u64, u64) {
+    pub fn claimed_spares(&self) -> (u64, u64) {
         self.lock().taken
     }
 
@@ -148,7 +148,7 @@ impl SimDisk {
     }
 
     /// Injects no faults from now on.
-    pub fn mend(&self) {
+    pub fn clear_faults(&self) {
         self.inject(Faults::default());
     }
 
@@ -198,7 +198,7 @@ impl SimDisk {
     }
 }
 
-impl Platter {
+impl DiskState {
     fn add(&self, line: String) {
         self.trace.add(match self.name.is_empty() {
             true => line,
@@ -228,7 +228,7 @@ impl Platter {
 
     /// Reports whether no file may grow, because others have taken all space, including space that files gave back.
     fn is_crowded(&mut self) -> bool {
-        if self.faults.crowd > 0 && self.random.one_in(self.faults.crowd) {
+        if self.faults.filled_by_others > 0 && self.random.one_in(self.faults.filled_by_others) {
             self.is_crowded = !self.is_crowded;
         }
         self.is_crowded
@@ -396,7 +396,7 @@ impl File for SimFile {
     }
 }
 
-impl Platter {
+impl DiskState {
     /// Writes one dirty sector to another place, in any file. Returns false if there is no dirty sector or no file.
     fn misdirect(&mut self, from: usize) -> bool {
         let Some(sector) = self.inodes[from].take_sector(&mut self.random) else { return false };

@@ -3,31 +3,32 @@
 
 use crate::SimDisk;
 use scurry_engine::{
-    LogId, Piece, Shard, Shown, Snapshot, SnapshotWriter, is_disk_full, remove_unclaimed_spares,
+    LogId, Piece, Shard, Snapshot, SnapshotSequences, SnapshotWriter, is_disk_full,
+    remove_unclaimed_spares,
 };
 use scurry_ledger::Time;
 use std::io;
 
 /// A snapshot that is being written.
-pub(crate) struct Job {
+pub(crate) struct SnapshotJob {
     snapshot: Snapshot,
     writer: SnapshotWriter<SimDisk>,
     /// The sequence that the snapshot shows, once all of it is on the device; None before.
     as_of: Option<u64>,
 }
 
-impl Job {
+impl SnapshotJob {
     /// Begins a snapshot. Returns None if its file cannot be created.
     pub(crate) fn begin(
         (shard, log): (&mut Shard, LogId),
         disk: &SimDisk,
         chunk_len: usize,
         now: Time,
-    ) -> Option<Job> {
+    ) -> Option<SnapshotJob> {
         let snapshot = Snapshot::begin(shard, log, now).with_chunks_of(chunk_len);
         disk.note(|| format!("snapshot begun at {}", snapshot.begun()));
         let writer = SnapshotWriter::new(disk.clone(), snapshot.begun()).ok()?;
-        Some(Job { snapshot, writer, as_of: None })
+        Some(SnapshotJob { snapshot, writer, as_of: None })
     }
 
     /// Returns the greatest sequence that the snapshot shows, once all of it is on the device; None before.
@@ -61,9 +62,9 @@ impl Job {
     }
 
     /// Publishes the snapshot. Returns the sequences that it shows, and the sequence up to which the log is not needed.
-    pub(crate) fn publish(self) -> io::Result<(Shown, u64)> {
+    pub(crate) fn publish(self) -> io::Result<(SnapshotSequences, u64)> {
         let (begun, as_of) = (self.snapshot.begun(), self.as_of.unwrap_or(u64::MAX));
-        Ok((Shown { begun, as_of }, self.writer.publish()?))
+        Ok((SnapshotSequences { begun, as_of }, self.writer.publish()?))
     }
 
     /// Gives up the snapshot and removes its file.

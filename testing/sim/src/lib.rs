@@ -2,15 +2,15 @@
 //! loses, tears and fails writes, with a clock that jumps, and kills it at any operation. One u64 seed determines a
 //! whole run. The naive model of `testing/model` runs in parallel and gives the expected state after each record.
 
+mod alternative_recoveries;
 mod audit;
-mod beside;
 mod chains;
 mod clients;
 mod commit;
 mod disk;
 pub mod group;
 mod job;
-mod other_ways;
+mod model_checked_shard;
 mod plan;
 mod reach;
 mod recover;

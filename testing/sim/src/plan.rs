@@ -132,7 +132,7 @@ impl Plan {
             Theme::Reads => faults.read = random.pick(&[5, 10, 30]),
             Theme::Room => {
                 faults.room = true;
-                faults.crowd = random.pick(&[20, 60, 150]);
+                faults.filled_by_others = random.pick(&[20, 60, 150]);
                 if random.one_in(2) {
                     durability = Durability::Write;
                 }

@@ -37,7 +37,7 @@ impl Sim {
     }
 
     /// Creates the writer that continues the log. It raises the reach if there is a note of it.
-    pub(crate) fn write_on(&mut self) {
+    pub(crate) fn reopen_writer(&mut self) {
         let writer = LogWriter::new(self.disk.clone(), self.log, self.plan.segment_len);
         self.writer = match self.open_reach() {
             Ok(Some(reach)) => writer.with_reach(reach),

@@ -3,16 +3,18 @@
 use crate::reach::REACH;
 use crate::scan::greatest_mark;
 use crate::sim::{Pending, Sim};
-use crate::world::Checked;
+use crate::world::CheckResult;
 use crate::{Crash, SimDisk};
-use scurry_engine::{Commits, Durability, Recovered, Shard, Until, Version, recover, segment_of};
+use scurry_engine::{
+    Commits, Durability, Recovered, RecoveryEnd, Shard, Version, recover, segment_of,
+};
 
 /// The number of starts that may fail in succession before the disk stops injecting faults.
 const ATTEMPTS_MAX: usize = 4;
 
 impl Sim {
     /// Ends the machine, and starts it until the store serves or refuses to.
-    pub(crate) fn crash(&mut self, crash: Crash) -> Checked {
+    pub(crate) fn crash(&mut self, crash: Crash) -> CheckResult {
         self.counts.crashes += 1;
         self.disk.note(|| format!("crash: {crash:?}, acknowledged {}", self.acked));
         (self.flight, self.job, self.has_failed) = (None, None, false);
@@ -36,7 +38,7 @@ impl Sim {
         }
         for attempt in 0.. {
             if attempt == ATTEMPTS_MAX {
-                self.disk.mend();
+                self.disk.clear_faults();
             } else if self.random.one_in(4) {
                 // The next start is cut short by another crash.
                 self.disk.stop_after(self.random.below(40) as u64);
@@ -59,10 +61,10 @@ impl Sim {
                         }
                         self.counts.missed += 1;
                         self.is_over = true;
-                        return names_its_place(&error);
+                        return check_error_names_file(&error);
                     } else if self.disk.is_unsound() || self.disk.errors() > errors {
                         // A start may fail for an injected error; then it is tried again. A damaged disk is refused.
-                        names_its_place(&error)?;
+                        check_error_names_file(&error)?;
                         if self.disk.errors() == errors {
                             self.counts.refused += 1;
                             self.is_over = true;
@@ -81,7 +83,7 @@ impl Sim {
     fn start(&mut self) -> Result<(Recovered, Shard), String> {
         let least = self.least().map_err(|error| format!("{REACH}: {error}"))?;
         let (mut disk, mut shard) = (self.disk.clone(), Shard::new(self.fresh_config()));
-        let until = Until::End(least);
+        let until = RecoveryEnd::End(least);
         let found = recover(&mut disk, self.log, until, &mut shard, |_| {});
         Ok((found.map_err(|error| error.to_string())?, shard))
     }
@@ -102,7 +104,7 @@ impl Sim {
         needed: u64,
         recovered: &Recovered,
         mut shard: Shard,
-    ) -> Checked {
+    ) -> CheckResult {
         let last = recovered.next - 1;
         self.disk.note(|| format!("recovered {last} of {needed}, at {:?}", recovered.at));
         self.count(recovered);
@@ -144,15 +146,15 @@ impl Sim {
         if let Err(error) = self.note_reach(last) {
             self.disk.note(|| format!("not noted: {error}"));
         }
-        self.write_on();
-        self.look_for_room();
+        self.reopen_writer();
+        self.note_log_room();
         for _ in 0..self.random.below(3) {
             let back = self.random.below(self.done.len().min(30)) + 1;
             let Some(at) = self.done.len().checked_sub(back) else { break };
             if !self.has_room() {
                 break;
             }
-            self.again(&self.done[at].clone())?;
+            self.repeat_request(&self.done[at].clone())?;
         }
         Ok(())
     }
@@ -166,7 +168,7 @@ impl Sim {
 }
 
 /// Checks that an error names the damaged file or sequence, so that an operator can find it.
-fn names_its_place(error: &str) -> Checked {
+fn check_error_names_file(error: &str) -> CheckResult {
     let named = ["log-", "snapshot-", "spare-", "sequence", "directory", REACH]
         .iter()
         .any(|word| error.contains(word));

@@ -1,7 +1,7 @@
 //! One run: a scheduler, driven by the seed, that runs the host of one shard.
 
 use crate::sim::{Counts, Sim};
-use crate::world::Checked;
+use crate::world::CheckResult;
 use crate::{Crash, Theme};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -30,7 +30,7 @@ pub fn run(theme: Theme, seed: u64) -> Result<Report, Failure> {
     let trace = sim.disk.trace();
     let why = match done {
         Ok(Ok(())) => {
-            let (reused, filled) = sim.disk.taken();
+            let (reused, filled) = sim.disk.claimed_spares();
             return Ok(Report {
                 hash: trace.hash(),
                 counts: Counts { reused, filled, ..sim.counts },
@@ -48,12 +48,12 @@ pub fn run(theme: Theme, seed: u64) -> Result<Report, Failure> {
 }
 
 impl Sim {
-    fn run(&mut self) -> Checked {
+    fn run(&mut self) -> CheckResult {
         if let Err(error) = self.note_reach(0) {
             self.disk.note(|| format!("not noted: {error}"));
         }
-        self.write_on();
-        self.look_for_room();
+        self.reopen_writer();
+        self.note_log_room();
         for _ in 0..self.plan.steps {
             self.step()?;
             if self.is_over {
@@ -61,7 +61,7 @@ impl Sim {
             }
         }
         if self.plan.room_min > 0 {
-            self.goes_on_with_room()?;
+            self.check_resumes_with_room()?;
         }
         // At the end, the data on the disk must survive both kinds of crash.
         for last in [Crash::Process, Crash::Power] {
@@ -72,7 +72,7 @@ impl Sim {
         Ok(())
     }
 
-    fn step(&mut self) -> Checked {
+    fn step(&mut self) -> CheckResult {
         let stops = self.disk.is_off();
         if stops || self.random.one_in(self.plan.crash_in) {
             let ends_well =

@@ -1,6 +1,6 @@
 //! A simulated host of one shard: its state, its clients' state and its disk. The other modules have the steps.
 
-use crate::job::Job;
+use crate::job::SnapshotJob;
 use crate::world::World;
 use crate::{Plan, SimDisk, Theme};
 use scurry_engine::{APART_LEN, Batch, Commits, Config, HashKey, LogId, LogWriter, Shard};
@@ -83,7 +83,7 @@ pub(crate) struct Pending {
 
 /// An answered request.
 #[derive(Clone, Debug)]
-pub(crate) struct Done {
+pub(crate) struct AnsweredRequest {
     pub(crate) sequence: u64,
     pub(crate) account: usize,
     pub(crate) op: Op,
@@ -92,7 +92,7 @@ pub(crate) struct Done {
 
 /// A batch that the shard has handed out. `outcome` is None until the batch is run.
 #[derive(Debug)]
-pub(crate) struct Flight {
+pub(crate) struct InFlightBatch {
     pub(crate) batch: Batch,
     pub(crate) outcome: Option<io::Result<()>>,
 }
@@ -108,8 +108,8 @@ pub(crate) struct Sim {
     pub(crate) shard: Shard,
     pub(crate) commits: Commits,
     pub(crate) writer: LogWriter<SimDisk>,
-    pub(crate) flight: Option<Flight>,
-    pub(crate) job: Option<Job>,
+    pub(crate) flight: Option<InFlightBatch>,
+    pub(crate) job: Option<SnapshotJob>,
     /// The log has failed: nothing is answered before a restart.
     pub(crate) has_failed: bool,
     /// The last run ended with an orderly stop, and everything is on the disk.
@@ -126,7 +126,7 @@ pub(crate) struct Sim {
     /// The greatest sequence that a sent answer shows.
     pub(crate) acked: u64,
     pub(crate) version_acked: u64,
-    pub(crate) done: Vec<Done>,
+    pub(crate) done: Vec<AnsweredRequest>,
     /// Chains that clients have sent.
     pub(crate) chains: Vec<ChainOp>,
     pub(crate) in_doubt: Vec<(usize, Op)>,

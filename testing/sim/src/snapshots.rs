@@ -1,7 +1,7 @@
 //! Snapshots of a host: when one begins and continues. After a snapshot is published, the log before the older one is
 //! dropped.
 
-use crate::job::Job;
+use crate::job::SnapshotJob;
 use crate::sim::Sim;
 use scurry_engine::forget;
 
@@ -11,7 +11,8 @@ impl Sim {
             return;
         }
         let now = self.now();
-        self.job = Job::begin((&mut self.shard, self.log), &self.disk, self.plan.chunk_len, now);
+        self.job =
+            SnapshotJob::begin((&mut self.shard, self.log), &self.disk, self.plan.chunk_len, now);
     }
 
     pub(crate) fn step_snapshot(&mut self) {

@@ -4,7 +4,7 @@
 use crate::reach::REACH;
 use crate::scan::last_frames;
 use crate::sim::Sim;
-use crate::world::Checked;
+use crate::world::CheckResult;
 use scurry_engine::{Disk, Durability, File, segment_name, segment_of};
 
 /// The number of batches that a stop may need: the one under way, later commits, the mark.
@@ -12,7 +12,7 @@ const BATCHES_MAX: usize = 20;
 
 impl Sim {
     /// Stops the host in an orderly way. The machine may stop during it.
-    pub(crate) fn stop(&mut self) -> Checked {
+    pub(crate) fn stop(&mut self) -> CheckResult {
         self.abandon_snapshot();
         for _ in 0..BATCHES_MAX {
             if self.flight.is_none() && self.commits.written() == self.shard.sequence() {

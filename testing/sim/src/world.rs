@@ -12,7 +12,7 @@ pub(crate) const ACCOUNTS: [&[u8]; 3] = [b"anna", b"bert", b"carl"];
 pub(crate) const KEYS: [&[u8]; 8] = [b"a", b"b", b"c", b"d", b"e", b"", b"key:with:a:name", b"h"];
 
 /// The result of a check, with a description of the fault.
-pub(crate) type Checked = Result<(), String>;
+pub(crate) type CheckResult = Result<(), String>;
 
 /// The expected state after a sequence of records.
 #[derive(Clone, Debug)]

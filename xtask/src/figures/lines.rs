@@ -13,7 +13,7 @@ pub(super) enum Measure {
 }
 
 /// One of our rows against one peer row; each is a row of a file, selected by the fields in `ours` and `peer`.
-pub(super) struct Line {
+pub(super) struct TableLine {
     pub(super) load: &'static str,
     pub(super) against: &'static str,
     pub(super) file: &'static str,
@@ -28,8 +28,8 @@ const fn line(
     [load, against, file, ours, peer]: [&'static str; 5],
     measure: Measure,
     is_front: bool,
-) -> Line {
-    Line { load, against, file, ours, peer, measure, is_front }
+) -> TableLine {
+    TableLine { load, against, file, ours, peer, measure, is_front }
 }
 
 use Measure::{Cpu, DoorCpu, Gap, Throughput};
@@ -43,7 +43,7 @@ const LUA: &str = "Valkey, rules in Lua";
 
 /// All comparisons; those in which ours costs more come first.
 #[rustfmt::skip]
-pub(super) const LINES: &[Line] = &[
+pub(super) const LINES: &[TableLine] = &[
     line(["three nodes, by the clock: CPU of the leader", "one machine, `fsync`", LIVE, "target=scurry+replicas step=uniform",
         "target=scurry:fsync step=uniform"], Cpu, false),
     line(["a debit over HTTP: CPU", "over RESP", "charging-http.json", "interface=http", "interface=resp"], DoorCpu, false),
@@ -113,7 +113,7 @@ const FILL: &str = "fill-durable.json";
 const FAILOVER: &str = "failover.json";
 
 /// How one table of lab/published.toml is shown.
-pub(super) struct Shown {
+pub(super) struct TableFormat {
     pub(super) id: &'static str,
     /// Columns that name a row. Rows with the same words share a line.
     pub(super) keys: &'static [&'static str],
@@ -130,31 +130,31 @@ pub(super) struct Shown {
 const RATE: &str = "/business_ops_per_s";
 
 #[rustfmt::skip]
-pub(super) const PUBLISHED: &[Shown] = &[
-    Shown { id: "moaf-client-logic", keys: &["system", "logic"], before: "",
+pub(super) const PUBLISHED: &[TableFormat] = &[
+    TableFormat { id: "moaf-client-logic", keys: &["system", "logic"], before: "",
         values: &[("business_ops_per_s", "", ""), ("latency_avg_ms", "", " ms")],
         here: ("lab/moaf-scur.json", "target=scurry", RATE, 1.0) },
-    Shown { id: "moaf-server-logic", keys: &["system", "logic", "replication"], before: "",
+    TableFormat { id: "moaf-server-logic", keys: &["system", "logic", "replication"], before: "",
         values: &[("business_ops_per_s", "", ""), ("latency_avg_ms", "", " ms")],
         here: ("lab/moaf-scur.json", "target=scurry", RATE, 1.0) },
-    Shown { id: "kts-persistence", keys: &["system", "persistence"], before: "operation",
+    TableFormat { id: "kts-persistence", keys: &["system", "persistence"], before: "operation",
         values: &[("requests_per_s", "", "")],
         here: ("lab/kts-persistence.json", "target=scurry:{persistence} step={operation}", RATE, 1.0) },
-    Shown { id: "kts-index", keys: &["system"], before: "operation", values: &[("median_ms", "", " ms")],
+    TableFormat { id: "kts-index", keys: &["system"], before: "operation", values: &[("median_ms", "", " ms")],
         here: ("lab/kts-index.json", "target=scurry step={operation}", "/latency_us/p50", 1000.0) },
-    Shown { id: "kts-replication", keys: &["system", "replication"], before: "operation",
+    TableFormat { id: "kts-replication", keys: &["system", "replication"], before: "operation",
         values: &[("requests_per_s", "", "")],
         here: ("lab/kts-replication.json", "target=valkey+module step={operation}", RATE, 1.0) },
-    Shown { id: "entity-quorum", keys: &["method", "replicas", "overwrite"], before: "",
+    TableFormat { id: "entity-quorum", keys: &["method", "replicas", "overwrite"], before: "",
         values: &[("connections_1_rps", "x1", ""), ("connections_2_rps", "x2", ""), ("connections_4_rps", "x4", "")],
         here: ("lab/entity-quorum.json",
             "target=scurry-http:write step={method}_{replicas}_overwrite_{overwrite}_{value}", RATE, 1.0) },
-    Shown { id: "ndb-interconnect", keys: &["interconnect"], before: "",
+    TableFormat { id: "ndb-interconnect", keys: &["interconnect"], before: "",
         values: &[("business_ops_per_s", "", ""), ("latency_low_ms", "", " ms"), ("latency_high_ms", "to", " ms")],
         here: ("lab/ndb-30-records.json", "target=scurry", RATE, 1.0) },
-    Shown { id: "ncache-linear", keys: &["client_instances"], before: "", values: &[("requests_per_s", "", "")],
+    TableFormat { id: "ncache-linear", keys: &["client_instances"], before: "", values: &[("requests_per_s", "", "")],
         here: ("lab/ncache-80-20.json", "target=scurry step=1_node_{client_instances}_connections", RATE, 1.0) },
-    Shown { id: "charglt", keys: &["system"], before: "",
+    TableFormat { id: "charglt", keys: &["system"], before: "",
         values: &[("requested_tx_per_s", "", ""), ("p99_ms", "at p99", " ms")],
         here: ("lab/charglt.json", "target=scurry", RATE, 1.0) },
 ];

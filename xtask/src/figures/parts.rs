@@ -1,7 +1,7 @@
 //! The files below docs/results that the pages quote, and how each is measured.
 
 /// Result file and the steps that produce it. The rows of several steps are joined.
-pub(crate) struct Part {
+pub(crate) struct FigurePart {
     pub(crate) file: &'static str,
     pub(crate) steps: &'static [Step],
 }
@@ -63,7 +63,7 @@ impl Scale {
     }
 }
 
-impl Part {
+impl FigurePart {
     /// Reports whether the laboratory compares its rows.
     pub(crate) fn is_compared(&self) -> bool {
         matches!(self.steps, [Lab(words), ..] if !words.starts_with("fill"))
@@ -72,13 +72,13 @@ impl Part {
 
 macro_rules! part {
     ($file:literal, $($words:literal),+) => {
-        Part { file: $file, steps: &[$(Lab($words)),+] }
+        FigurePart { file: $file, steps: &[$(Lab($words)),+] }
     };
 }
 
 /// All parts, in the order in which they are measured.
 #[rustfmt::skip]
-pub(crate) const PARTS: &[Part] = &[
+pub(crate) const PARTS: &[FigurePart] = &[
     part!("moaf-scur-pipelined.json", "run moaf-scur --target scurry --target valkey+module --target valkey+hset \
         --target valkey+lua --target echo {pipelined} {size}"),
     part!("moaf-scur-published.json", "run moaf-scur --target scurry --target valkey+lua --target echo --sessions 600 \
@@ -114,7 +114,7 @@ pub(crate) const PARTS: &[Part] = &[
     part!("transfer.json",
         "faults charging-transfer --target scurry+replicas --runs 10 --seconds 4 --warmup 0.5 --accounts 6000"),
     part!("replace.json", "faults charging-replace --target scurry+replicas --accounts 3000000 --runs 3"),
-    Part { file: "charging-http.json", steps: &[Doors] },
+    FigurePart { file: "charging-http.json", steps: &[Doors] },
     part!("fill-durable.json", "fill --recovery --accounts 100000000"),
 ];
 

@@ -1,6 +1,6 @@
 //! Measures part after part on one machine and one commit. A part that is recorded for both is not measured again.
 
-use super::parts::{PARTS, Part, Scale, Step};
+use super::parts::{FigurePart, PARTS, Scale, Step};
 use super::results::{RECORD, list};
 use super::tables::COMPARISONS;
 use crate::host::Host;
@@ -47,16 +47,16 @@ impl Runner<'_> {
     }
 
     /// Returns the parts that are not recorded for this machine and commit.
-    pub(crate) fn due<'p>(&self, parts: &[&'p Part]) -> Result<Vec<&'p Part>> {
+    pub(crate) fn due<'p>(&self, parts: &[&'p FigurePart]) -> Result<Vec<&'p FigurePart>> {
         let record = self.record()?;
-        let is_done = |part: &&&Part| {
+        let is_done = |part: &&&FigurePart| {
             self.results.join(part.file).is_file() && is_of(&record["files"][part.file], &self.at)
         };
         Ok(parts.iter().filter(|part| !is_done(part)).copied().collect())
     }
 
     /// Returns the minutes that a part took the last time; 10 when unknown.
-    pub(crate) fn minutes(&self, part: &Part) -> Result<f64> {
+    pub(crate) fn minutes(&self, part: &FigurePart) -> Result<f64> {
         let seconds = self.record()?["files"][part.file]["seconds"].as_f64();
         Ok(seconds.unwrap_or(600.0) / 60.0)
     }
@@ -71,7 +71,7 @@ impl Runner<'_> {
     }
 
     /// Measures one part, and records it.
-    pub(crate) fn measure(&self, part: &Part) -> Result<()> {
+    pub(crate) fn measure(&self, part: &FigurePart) -> Result<()> {
         let now = here(self.host)?;
         ensure!(
             // Rows of two commits or machines must not be mixed in one table.
@@ -116,7 +116,7 @@ impl Runner<'_> {
             .with_context(|| format!("{} is damaged: delete it", path.display()))
     }
 
-    fn make(&self, part: &Part) -> Result<()> {
+    fn make(&self, part: &FigurePart) -> Result<()> {
         let path = self.results.join(part.file);
         let mut rows: Vec<Value> = Vec::new();
         for (index, step) in part.steps.iter().enumerate() {
@@ -167,15 +167,16 @@ impl Runner<'_> {
 }
 
 /// Returns the parts by their file names without the ending; all parts without names.
-pub(crate) fn chosen(names: &[String]) -> Result<Vec<&'static Part>> {
-    let is_it = |part: &Part, name: &str| part.file.trim_end_matches(".json") == name;
+pub(crate) fn chosen(names: &[String]) -> Result<Vec<&'static FigurePart>> {
+    let is_it = |part: &FigurePart, name: &str| part.file.trim_end_matches(".json") == name;
     for name in names {
         ensure!(
             PARTS.iter().any(|part| is_it(part, name)),
             "no part `{name}`: cargo xtask figures --list names all"
         );
     }
-    let is_chosen = |part: &&Part| names.is_empty() || names.iter().any(|name| is_it(part, name));
+    let is_chosen =
+        |part: &&FigurePart| names.is_empty() || names.iter().any(|name| is_it(part, name));
     Ok(PARTS.iter().filter(is_chosen).collect())
 }
 

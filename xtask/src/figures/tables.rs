@@ -1,7 +1,7 @@
 //! The generated blocks of the pages, each computed only from results.
 
 use super::format::{Table, duration, grouped, median, multiple, range};
-use super::lines::{LINES, Line, Measure, PUBLISHED, Shown, TIMES, Unit};
+use super::lines::{LINES, Measure, PUBLISHED, TIMES, TableFormat, TableLine, Unit};
 use super::results::{RECORD, Results, list, number, word};
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
@@ -31,7 +31,7 @@ pub(super) fn render(name: &str, results: &Results<'_>) -> Result<String> {
 
 /// One comparison with its figures.
 pub(super) struct Compared {
-    pub(super) line: &'static Line,
+    pub(super) line: &'static TableLine,
     ours: f64,
     peer: f64,
     /// How many times better ours is: the median over pairs of runs with the same number, then minimum and maximum.
@@ -47,7 +47,7 @@ pub(super) fn compared(results: &Results<'_>) -> Result<Vec<Compared>> {
     LINES.iter().map(|line| compare(line, results)).collect()
 }
 
-fn compare(line: &'static Line, results: &Results<'_>) -> Result<Compared> {
+fn compare(line: &'static TableLine, results: &Results<'_>) -> Result<Compared> {
     let rows = results.rows(line.file)?;
     let (ours, peer) = (pick(&rows, line.ours, line.file)?, pick(&rows, line.peer, line.file)?);
     let (pointer, is_more_better) = match line.measure {
@@ -226,7 +226,7 @@ fn front(results: &Results<'_>) -> Result<String> {
         ]);
     }
     for one in compared(results)?.iter().filter(|one| one.line.is_front) {
-        let Line { load, against, .. } = *one.line;
+        let TableLine { load, against, .. } = *one.line;
         table.push(&[load.to_owned(), grouped(one.ours), against.to_owned(), multiple(one.times)]);
     }
     Ok(table.render())
@@ -259,7 +259,7 @@ fn published(results: &Results<'_>) -> Result<String> {
 /// Returns the rows of one published table: name, figures and ours. Rows with the same name are joined.
 fn published_rows(
     other: &toml::Value,
-    shown: &Shown,
+    shown: &TableFormat,
     results: &Results<'_>,
 ) -> Result<Vec<[String; 3]>> {
     let columns: Vec<&str> =

@@ -82,12 +82,12 @@ fn forbidden(from: &Manifest, to: &Manifest) -> Option<&'static str> {
 }
 
 /// Line of a decision record.
-struct Line<'a> {
+struct EdgeLine<'a> {
     text: &'a str,
     outside: bool,
 }
 
-impl Line<'_> {
+impl EdgeLine<'_> {
     fn names(&self, name: &str) -> bool {
         quoted(self.text).any(|word| word == name)
     }
@@ -98,7 +98,7 @@ impl Line<'_> {
     }
 }
 
-fn decision_lines(tree: &Tree) -> Vec<Line<'_>> {
+fn decision_lines(tree: &Tree) -> Vec<EdgeLine<'_>> {
     let mut lines = Vec::new();
     for (_, text) in tree.texts(".md").filter(|(path, _)| path.starts_with(DECISIONS)) {
         let mut outside = false;
@@ -106,7 +106,7 @@ fn decision_lines(tree: &Tree) -> Vec<Line<'_>> {
             if text.starts_with('#') {
                 outside = text.trim_start_matches('#').trim() == OUTSIDE;
             }
-            lines.push(Line { text, outside });
+            lines.push(EdgeLine { text, outside });
         }
     }
     lines

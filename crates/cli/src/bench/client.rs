@@ -60,7 +60,7 @@ pub(super) enum Task {
 pub(super) struct Client<W> {
     workload: W,
     depth: usize,
-    line: Line,
+    line: BenchConnection,
 }
 
 /// Runs the same work on all clients at the same time, each in its own thread.
@@ -81,7 +81,7 @@ pub(super) fn each<W: Workload, T: Send>(
 
 impl<W: Workload> Client<W> {
     pub(super) fn connect(server: &ServerAddress, depth: usize, workload: W) -> Result<Client<W>> {
-        Ok(Client { workload, depth, line: Line::connect(server)? })
+        Ok(Client { workload, depth, line: BenchConnection::connect(server)? })
     }
 
     /// Keeps all slots busy, then ends the open sessions. Returns the operations of the measured seconds and their
@@ -164,17 +164,17 @@ impl<W: Workload> Client<W> {
 }
 
 /// A connection that has many requests under way.
-pub(super) struct Line {
+pub(super) struct BenchConnection {
     stream: Box<dyn Stream + Send>,
     /// Requests to send next.
     out: Vec<u8>,
     received: Vec<u8>,
 }
 
-impl Line {
-    pub(super) fn connect(server: &ServerAddress) -> Result<Line> {
+impl BenchConnection {
+    pub(super) fn connect(server: &ServerAddress) -> Result<BenchConnection> {
         let stream = server.connect(ANSWER_PATIENCE)?;
-        let mut line = Line { stream, out: Vec::new(), received: vec![0; RECEIVED_MIN] };
+        let mut line = BenchConnection { stream, out: Vec::new(), received: vec![0; RECEIVED_MIN] };
         if let Some(words) = server.auth() {
             let reply = line.ask(&words)?;
             ensure!(!matches!(reply, Value::Error(_)), "the password is refused: {reply}");

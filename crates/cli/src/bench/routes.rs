@@ -1,6 +1,6 @@
 //! Maps the connections to the nodes of a cluster, and finds names whose hash slots those nodes own.
 
-use super::client::Line;
+use super::client::BenchConnection;
 use crate::server_address::ServerAddress;
 use anyhow::{Result, ensure};
 use scurry_resp::client::Value;
@@ -20,7 +20,7 @@ struct Route {
 impl Routes {
     /// Asks a server for the nodes of its cluster.
     pub(super) fn ask(server: &ServerAddress) -> Result<Routes> {
-        let reply = Line::connect(server)?.ask(&["CLUSTER", "SLOTS"])?;
+        let reply = BenchConnection::connect(server)?.ask(&["CLUSTER", "SLOTS"])?;
         if let Value::Error(error) = &reply {
             ensure!(
                 !error.starts_with("NOAUTH"),

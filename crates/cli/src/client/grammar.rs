@@ -3,7 +3,7 @@
 
 /// Piece of a grammar: a word, or a group in brackets.
 #[derive(Clone, Copy, Debug)]
-enum Part<'a> {
+enum SyntaxPart<'a> {
     Word(&'a str),
     Group { shown: &'a str, inner: &'a str },
 }
@@ -20,7 +20,7 @@ enum Atom<'a> {
 }
 
 /// Pieces of the syntax that the user has not typed yet: required and optional ones.
-struct Left<'a> {
+struct RestOfSyntax<'a> {
     must: Vec<&'a str>,
     may: Vec<&'a str>,
 }
@@ -28,13 +28,14 @@ struct Left<'a> {
 /// Returns the rest of the syntax after these arguments.
 pub(super) fn rest(grammar: &str, args: &[&str]) -> String {
     let parts = parts(grammar);
-    let leading = parts.iter().take_while(|part| matches!(part, Part::Word(_))).count();
+    let leading = parts.iter().take_while(|part| matches!(part, SyntaxPart::Word(_))).count();
     if args.len() < leading || parts.len() == leading {
         let left = parts.get(args.len()..).unwrap_or_default();
         return left.iter().map(|part| part.shown()).collect::<Vec<_>>().join(" ");
     }
     let options = &args[leading..];
-    let mut left = Left { must: wanted(grammar, options).unwrap_or_default(), may: Vec::new() };
+    let mut left =
+        RestOfSyntax { must: wanted(grammar, options).unwrap_or_default(), may: Vec::new() };
     remaining(&parts[leading..], options, &mut left);
     left.must.append(&mut left.may);
     left.must.join(" ")
@@ -43,7 +44,7 @@ pub(super) fn rest(grammar: &str, args: &[&str]) -> String {
 /// Returns the words that may follow these arguments: keywords, or the values of the last keyword.
 pub(super) fn words<'a>(grammar: &'a str, args: &[&str]) -> Vec<&'a str> {
     let parts = parts(grammar);
-    let leading = parts.iter().take_while(|part| matches!(part, Part::Word(_))).count();
+    let leading = parts.iter().take_while(|part| matches!(part, SyntaxPart::Word(_))).count();
     let place = if args.len() < leading {
         Some(parts[args.len()].shown())
     } else {
@@ -59,11 +60,11 @@ pub(super) fn words<'a>(grammar: &'a str, args: &[&str]) -> Vec<&'a str> {
     }
 }
 
-impl<'a> Part<'a> {
+impl<'a> SyntaxPart<'a> {
     fn shown(&self) -> &'a str {
         match *self {
-            Part::Word(word) => word,
-            Part::Group { shown, .. } => shown,
+            SyntaxPart::Word(word) => word,
+            SyntaxPart::Group { shown, .. } => shown,
         }
     }
 }
@@ -100,9 +101,9 @@ fn wanted<'a>(grammar: &'a str, options: &[&str]) -> Option<Vec<&'a str>> {
 }
 
 /// Collects the groups that may still follow these options.
-fn remaining<'a>(parts: &[Part<'a>], options: &[&str], left: &mut Left<'a>) {
+fn remaining<'a>(parts: &[SyntaxPart<'a>], options: &[&str], left: &mut RestOfSyntax<'a>) {
     for part in parts {
-        let Part::Group { shown, inner } = *part else {
+        let SyntaxPart::Group { shown, inner } = *part else {
             if options.is_empty() {
                 left.may.push(part.shown());
             }
@@ -128,7 +129,7 @@ fn remaining<'a>(parts: &[Part<'a>], options: &[&str], left: &mut Left<'a>) {
 }
 
 /// Collects the keywords, with their values, that must follow the first keyword of `options` and are missing.
-fn further<'a>(inner: &'a str, options: &[&str], left: &mut Left<'a>) {
+fn further<'a>(inner: &'a str, options: &[&str], left: &mut RestOfSyntax<'a>) {
     let words: Vec<Atom> = words_of(inner).collect();
     let is = |keyword: &str, word: &&str| keyword.eq_ignore_ascii_case(word);
     let chosen = words.split(|atom| *atom == Atom::Bar).find(|alternative| {
@@ -150,14 +151,14 @@ fn further<'a>(inner: &'a str, options: &[&str], left: &mut Left<'a>) {
 /// Returns the words of a group that are not inside a nested group.
 fn words_of(inner: &str) -> impl Iterator<Item = Atom<'_>> {
     let words = parts(inner).into_iter().filter_map(|part| match part {
-        Part::Word(word) => Some(word),
-        Part::Group { .. } => None,
+        SyntaxPart::Word(word) => Some(word),
+        SyntaxPart::Group { .. } => None,
     });
     words.flat_map(atoms)
 }
 
-fn parts_of_groups(inner: &str) -> Vec<Part<'_>> {
-    parts(inner).into_iter().filter(|part| matches!(part, Part::Group { .. })).collect()
+fn parts_of_groups(inner: &str) -> Vec<SyntaxPart<'_>> {
+    parts(inner).into_iter().filter(|part| matches!(part, SyntaxPart::Group { .. })).collect()
 }
 
 /// Returns the keywords that begin the group or one of its alternatives.
@@ -175,15 +176,15 @@ fn own_keywords(inner: &str) -> Vec<&str> {
 }
 
 /// Splits a grammar into the pieces of its top level.
-fn parts(grammar: &str) -> Vec<Part<'_>> {
+fn parts(grammar: &str) -> Vec<SyntaxPart<'_>> {
     let mut rest = grammar.trim_start();
     let mut parts = Vec::new();
     while !rest.is_empty() {
         let is_group = rest.starts_with(['[', '(']);
         let end = if is_group { group_end(rest) } else { rest.find(' ').unwrap_or(rest.len()) };
         let (shown, behind) = rest.split_at(end);
-        let group = Part::Group { shown, inner: inner(shown) };
-        parts.push(if is_group { group } else { Part::Word(shown) });
+        let group = SyntaxPart::Group { shown, inner: inner(shown) };
+        parts.push(if is_group { group } else { SyntaxPart::Word(shown) });
         rest = behind.trim_start();
     }
     parts

@@ -20,9 +20,9 @@ pub(super) struct TypingHelper {
 }
 
 /// Hint shown after the cursor. It is never inserted.
-pub(super) struct Rest(String);
+pub(super) struct InputHint(String);
 
-impl Hint for Rest {
+impl Hint for InputHint {
     fn display(&self) -> &str {
         &self.0
     }
@@ -42,11 +42,11 @@ impl Highlighter for TypingHelper {
 }
 
 impl Hinter for TypingHelper {
-    type Hint = Rest;
+    type Hint = InputHint;
 
-    fn hint(&self, line: &str, at: usize, _: &Context<'_>) -> Option<Rest> {
+    fn hint(&self, line: &str, at: usize, _: &Context<'_>) -> Option<InputHint> {
         let is_shown = self.has_hints && at == line.len();
-        is_shown.then(|| hint(line)).flatten().map(Rest)
+        is_shown.then(|| hint(line)).flatten().map(InputHint)
     }
 }
 

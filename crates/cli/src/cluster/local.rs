@@ -18,11 +18,11 @@ pub(super) struct Local {
     pub(super) primaries: u16,
     pub(super) replicas: u16,
     /// Primaries first.
-    pub(super) nodes: Vec<Node>,
+    pub(super) nodes: Vec<RunningNode>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Node {
+pub(super) struct RunningNode {
     pub(super) port: u16,
     /// Port of the cluster bus, on which the nodes talk to each other.
     pub(super) bus_port: u16,
@@ -30,7 +30,7 @@ pub(super) struct Node {
     pub(super) process: Option<Process>,
 }
 
-impl Node {
+impl RunningNode {
     pub(super) fn address(&self) -> Address {
         Address::new(&format!("127.0.0.1:{}", self.port), None, None)
     }
@@ -74,7 +74,7 @@ impl Local {
     }
 
     /// Returns the node's settings. docs/cluster.md gives the reason for each.
-    fn settings(&self, node: &Node) -> String {
+    fn settings(&self, node: &RunningNode) -> String {
         let (port, bus_port) = (node.port, node.bus_port);
         let module = self.module.display();
         format!(

@@ -1,6 +1,6 @@
 //! `scurry cluster status`: prints one line for each node.
 
-use super::local::{Local, Node as LocalNode};
+use super::local::{Local, RunningNode as LocalNode};
 use crate::machine::print_table;
 use crate::size::format_bytes;
 use crate::terminal_escape::escaped;
@@ -14,16 +14,16 @@ use std::path::Path;
 pub(super) fn run(dir: &Path) -> Result<()> {
     let local = Local::existing(dir)?;
     let mut why = Vec::new();
-    let mut lines = vec![Line::HEAD.map(str::to_owned)];
+    let mut lines = vec![StatusLine::HEAD.map(str::to_owned)];
     for node in &local.nodes {
         lines.push(if node.is_alive() {
             let asked = ask(node);
             asked.unwrap_or_else(|error| {
                 why.push(format!("127.0.0.1:{} does not answer: {error}", node.port));
-                Line::only(node, "no answer")
+                StatusLine::only(node, "no answer")
             })
         } else {
-            Line::only(node, "down")
+            StatusLine::only(node, "down")
         });
     }
     print_table(&lines);
@@ -33,15 +33,15 @@ pub(super) fn run(dir: &Path) -> Result<()> {
     Ok(())
 }
 
-struct Line;
+struct StatusLine;
 
-impl Line {
+impl StatusLine {
     const HEAD: [&'static str; 8] =
         ["node", "process", "role", "slots", "link", "memory", "accounts", "keys"];
 
     /// Returns the line of a node that could not be asked, or the start of a full line.
-    fn only(node: &LocalNode, what: &str) -> [String; Line::HEAD.len()] {
-        let mut line: [String; Line::HEAD.len()] = Default::default();
+    fn only(node: &LocalNode, what: &str) -> [String; StatusLine::HEAD.len()] {
+        let mut line: [String; StatusLine::HEAD.len()] = Default::default();
         line[0] = format!("127.0.0.1:{}", node.port);
         line[1] = node.process.map_or(String::new(), |process| process.pid().to_string());
         what.clone_into(&mut line[2]);
@@ -49,7 +49,7 @@ impl Line {
     }
 }
 
-fn ask(local: &LocalNode) -> Result<[String; Line::HEAD.len()], ClientError> {
+fn ask(local: &LocalNode) -> Result<[String; StatusLine::HEAD.len()], ClientError> {
     let mut node = Node::connect(&local.address())?;
     let replication = node.text("INFO", cmd("INFO").arg("replication"))?;
     let memory = node.text("INFO", cmd("INFO").arg("memory"))?;
@@ -69,7 +69,7 @@ fn ask(local: &LocalNode) -> Result<[String; Line::HEAD.len()], ClientError> {
     };
     let accounts = Totals::of(&mut node).ok();
     let accounts = accounts.map_or("-".to_owned(), |totals| totals.accounts.to_string());
-    let mut line = Line::only(local, &role);
+    let mut line = StatusLine::only(local, &role);
     for (cell, text) in
         line.iter_mut().skip(3).zip([slots(&nodes), link, format_bytes(used), accounts, keys])
     {

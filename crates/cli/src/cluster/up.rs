@@ -1,14 +1,14 @@
 //! `scurry cluster up`: lays out a new cluster or restarts an existing one, and waits until it serves.
 
 use super::binary::{check_server, find_module};
-use super::local::{Local, Node};
-use super::{Up, join};
+use super::local::{Local, RunningNode};
+use super::{UpArgs, join};
 use crate::machine::{self, Process, free_ports};
 use anyhow::{Context, Result, bail, ensure};
 use std::fs;
 use std::path::Path;
 
-pub(super) fn run(up: &Up) -> Result<()> {
+pub(super) fn run(up: &UpArgs) -> Result<()> {
     let version = check_server(&up.server)?;
     let waits = machine::InterruptibleWait::new()?;
     fs::create_dir_all(&up.place.dir)
@@ -44,7 +44,7 @@ pub(super) fn run(up: &Up) -> Result<()> {
 }
 
 /// Checks that an existing cluster is down and that its options and ports still fit.
-fn check_existing(mut local: Local, up: &Up, dir: &Path) -> Result<Local> {
+fn check_existing(mut local: Local, up: &UpArgs, dir: &Path) -> Result<Local> {
     let shown = dir.display();
     if let Some(node) = local.nodes.iter().find(|node| node.is_alive()) {
         bail!(
@@ -76,7 +76,7 @@ fn check_existing(mut local: Local, up: &Up, dir: &Path) -> Result<Local> {
 }
 
 /// Lays out a new cluster in an empty directory.
-fn lay_out(up: &Up, dir: &Path) -> Result<Local> {
+fn lay_out(up: &UpArgs, dir: &Path) -> Result<Local> {
     let is_empty = fs::read_dir(dir)?.next().is_none();
     ensure!(
         is_empty,
@@ -86,7 +86,8 @@ fn lay_out(up: &Up, dir: &Path) -> Result<Local> {
     let module = find_module(up.module.as_deref())?;
     let count = up.primaries * (1 + up.replicas);
     let first = free_ports(up.port, 2 * count)?;
-    let node = |index| Node { port: first + index, bus_port: first + count + index, process: None };
+    let node =
+        |index| RunningNode { port: first + index, bus_port: first + count + index, process: None };
     Ok(Local {
         server: up.server.clone(),
         module,

@@ -9,16 +9,16 @@ use std::io::{self, Write};
 
 /// The readable part of a node's identity and votes. Empty for a store of one machine.
 #[derive(Debug)]
-pub(super) struct Node {
+pub(super) struct NodeReport {
     file: Option<GroupFile>,
     /// Votes in the order of the cores.
     votes: Vec<Vote>,
     pub(super) problems: Vec<String>,
 }
 
-impl Node {
-    pub(super) fn of(directory: &DataDirectory) -> Node {
-        let mut node = Node { file: None, votes: vec![], problems: vec![] };
+impl NodeReport {
+    pub(super) fn of(directory: &DataDirectory) -> NodeReport {
+        let mut node = NodeReport { file: None, votes: vec![], problems: vec![] };
         match directory.group() {
             Ok(file) => node.file = file,
             Err(error) => node.problems.push(error.to_string()),

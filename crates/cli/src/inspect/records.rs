@@ -1,12 +1,12 @@
 //! Prints the records of a log and the entries of a snapshot.
 
-use crate::store::{Pinned, entry_line, log_of, record_line};
+use crate::store::{CoreFiles, entry_line, log_of, record_line};
 use anyhow::{Context, Result, bail, ensure};
 use scurry_engine::{LogError, LogReader, SnapshotReader};
 use std::io::Write;
 
 /// Selection of the records to print, and their form.
-pub(super) struct Wanted {
+pub(super) struct RecordFilter {
     /// First sequence. None for the start of the log.
     pub(super) from: Option<u64>,
     pub(super) count: u64,
@@ -15,7 +15,7 @@ pub(super) struct Wanted {
     pub(super) core: Option<u16>,
 }
 
-impl Wanted {
+impl RecordFilter {
     fn print(&self, line: &str, out: &mut impl Write) -> Result<()> {
         match (self.core, line.strip_prefix('{')) {
             (Some(core), Some(rest)) if self.is_json => writeln!(out, "{{\"core\":{core},{rest}")?,
@@ -29,8 +29,8 @@ impl Wanted {
 /// Prints the records of a log. A running server may have written the end only in part, so an error counts only if a
 /// second attempt finds the same one.
 pub(super) fn print_records(
-    mut open: impl FnMut() -> Result<Pinned>,
-    wanted: &Wanted,
+    mut open: impl FnMut() -> Result<CoreFiles>,
+    wanted: &RecordFilter,
     out: &mut impl Write,
 ) -> Result<()> {
     let mut pinned = open()?;
@@ -62,9 +62,9 @@ struct Cursor {
 }
 
 fn read(
-    pinned: &mut Pinned,
+    pinned: &mut CoreFiles,
     at: &mut Cursor,
-    wanted: &Wanted,
+    wanted: &RecordFilter,
     out: &mut impl Write,
 ) -> Result<Result<(), LogError>> {
     let Some(log) = log_of(pinned) else { bail!("no header of these files can be read") };
@@ -94,9 +94,9 @@ fn read(
 
 /// Prints the entries of a snapshot.
 pub(super) fn print_entries(
-    pinned: &mut Pinned,
+    pinned: &mut CoreFiles,
     begun: u64,
-    wanted: &Wanted,
+    wanted: &RecordFilter,
     out: &mut impl Write,
 ) -> Result<()> {
     ensure!(wanted.from.is_none(), "entries of a snapshot have no sequence: leave --from out");

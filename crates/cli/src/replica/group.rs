@@ -24,18 +24,18 @@ pub(super) struct Group {
     /// True once all nodes have had a vote. After that a node with an empty directory joins.
     pub(super) is_made: bool,
     /// Nodes. The first one founds the group.
-    pub(super) nodes: Vec<Node>,
+    pub(super) nodes: Vec<GroupNode>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Node {
+pub(super) struct GroupNode {
     /// Main port. The ports of the threads follow it, then the port for other nodes.
     pub(super) port: u16,
     /// None while it is down.
     pub(super) process: Option<Process>,
 }
 
-impl Node {
+impl GroupNode {
     /// Returns the address of the first thread. It answers for this node, while the main port forwards to the leader.
     pub(super) fn address(&self) -> Address {
         let address = Address::new(&format!("127.0.0.1:{}", self.port + 1), None, None);
@@ -65,7 +65,7 @@ impl Group {
     /// Lays out a new group of `nodes` nodes, from port `first` on.
     pub(super) fn new(nodes: u16, threads: u16, first: u16) -> Group {
         let step = Group::ports_of_node(threads);
-        let node = |index| Node { port: first + index * step, process: None };
+        let node = |index| GroupNode { port: first + index * step, process: None };
         Group { threads, is_made: false, nodes: (0..nodes).map(node).collect() }
     }
 
@@ -123,7 +123,7 @@ impl Group {
     fn arguments(&self, index: usize) -> Vec<String> {
         let port = self.nodes[index].port;
         let own = |port: u16| format!("127.0.0.1:{port}");
-        let peer = |node: &Node| own(node.port + 1 + self.threads);
+        let peer = |node: &GroupNode| own(node.port + 1 + self.threads);
         let mut words: Vec<String> = vec!["serve".to_owned()];
         let mut option = |name: &str, value: String| words.extend([name.to_owned(), value]);
         option("--listen", own(port));

@@ -1,6 +1,6 @@
 //! `scurry replica status`: prints one line per node, and whether the group can lose a node.
 
-use super::group::{Group, Node};
+use super::group::{Group, GroupNode};
 use super::view::{ShardLine, View};
 use crate::machine::print_table;
 use crate::terminal_escape::escaped;
@@ -43,7 +43,7 @@ pub(super) fn run(dir: &Path) -> Result<()> {
 }
 
 /// Asks all nodes at once, because a stopped node costs its whole timeout. None for a node that is down.
-fn ask_all(nodes: &[Node]) -> Vec<Option<Result<View, String>>> {
+fn ask_all(nodes: &[GroupNode]) -> Vec<Option<Result<View, String>>> {
     thread::scope(|scope| {
         let asked = nodes.iter().map(|node| {
             let ask = || View::ask(&node.address()).map_err(|error| error.to_string());
@@ -78,7 +78,7 @@ fn can_lose(views: &[View], silent: &[u16]) -> String {
 }
 
 /// Returns the line of a node that could not be asked, or the start of a full line.
-fn only(node: &Node, what: &str) -> [String; HEAD.len()] {
+fn only(node: &GroupNode, what: &str) -> [String; HEAD.len()] {
     let mut line: [String; HEAD.len()] = Default::default();
     line[0] = format!("127.0.0.1:{}", node.port);
     line[1] = node.process.map_or(String::new(), |process| process.pid().to_string());
@@ -87,7 +87,7 @@ fn only(node: &Node, what: &str) -> [String; HEAD.len()] {
 }
 
 /// Returns the line of a node. Sequences are sums over all threads.
-fn line(node: &Node, view: &View) -> [String; HEAD.len()] {
+fn line(node: &GroupNode, view: &View) -> [String; HEAD.len()] {
     let mut roles: Vec<&str> = view.shards().map(|shard| shard.role).collect();
     roles.dedup();
     let sum = |of: fn(&ShardLine<'_>) -> u64| view.shards().map(|shard| of(&shard)).sum::<u64>();

@@ -1,7 +1,7 @@
 //! `scurry replica up`: lays out a new group or restarts nodes that are down, and waits until it is complete.
 
-use super::Up;
-use super::group::{Group, Node};
+use super::UpArgs;
+use super::group::{Group, GroupNode};
 use super::view::View;
 use crate::machine::{InterruptibleWait, Process, free_ports, lock_directory};
 use crate::store::count_text;
@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail, ensure};
 use std::fs;
 use std::path::Path;
 
-pub(super) fn run(up: &Up) -> Result<()> {
+pub(super) fn run(up: &UpArgs) -> Result<()> {
     let patience = InterruptibleWait::new()?;
     fs::create_dir_all(&up.place.dir)
         .with_context(|| format!("{} cannot be made", up.place.dir.display()))?;
@@ -42,9 +42,9 @@ pub(super) fn run(up: &Up) -> Result<()> {
 }
 
 /// Checks that a group, or some of its nodes, is down and that its options and ports still fit.
-fn check_existing(group: Group, up: &Up, dir: &Path) -> Result<Group> {
+fn check_existing(group: Group, up: &UpArgs, dir: &Path) -> Result<Group> {
     let shown = dir.display();
-    if group.nodes.iter().all(Node::is_alive) {
+    if group.nodes.iter().all(GroupNode::is_alive) {
         bail!(
             "{shown} holds a group that runs: use it, stop it with `scurry replica down --dir \
              {shown}`, or give another --dir"
@@ -69,7 +69,7 @@ fn check_existing(group: Group, up: &Up, dir: &Path) -> Result<Group> {
 }
 
 /// Lays out a new group in an empty directory.
-fn lay_out(up: &Up, dir: &Path) -> Result<Group> {
+fn lay_out(up: &UpArgs, dir: &Path) -> Result<Group> {
     let is_empty = fs::read_dir(dir)?.next().is_none();
     ensure!(
         is_empty,
@@ -86,7 +86,7 @@ fn lay_out(up: &Up, dir: &Path) -> Result<Group> {
 fn start(group: &mut Group, dir: &Path, patience: &InterruptibleWait) -> Result<()> {
     // Nodes that have joined before. They are still members unless they were removed; the others join.
     let was_admitted =
-        |node: &&Node| matches!(scurry_disk::read_group(&node.store(dir)), Ok(Some(_)));
+        |node: &&GroupNode| matches!(scurry_disk::read_group(&node.store(dir)), Ok(Some(_)));
     let admitted: Vec<u16> =
         group.nodes.iter().filter(was_admitted).map(|node| node.port).collect();
     for index in 0..group.nodes.len() {

@@ -3,7 +3,7 @@
 use super::progress::Progress;
 use super::survey::{CoreSurvey, ensure_not_overtaken, surveyed};
 use super::target::Target;
-use super::{Pinned, core_name};
+use super::{CoreFiles, core_name};
 use anyhow::{Context, Result, bail, ensure};
 use scurry_engine::{BASE_NAME, Disk, File, RequiredExtent, segment_name, snapshot_name};
 use std::path::Path;
@@ -15,7 +15,7 @@ const TRIES: usize = 3;
 
 /// Contents of a copied core.
 #[derive(Clone, Debug)]
-pub(crate) struct Copied {
+pub(crate) struct CopiedCore {
     /// Sequence of the last record.
     pub(crate) last: u64,
     /// Last sequence that is known to be committed. None for a store of one machine.
@@ -32,7 +32,7 @@ pub(crate) fn copy_core(
     target: &Target,
     (generation, core): (u32, u16),
     bar: &mut Progress,
-) -> Result<Copied> {
+) -> Result<CopiedCore> {
     let name = core_name(generation, core);
     let (mut differing, mut overtaken) = (0, 0);
     while differing < TRIES {
@@ -59,7 +59,13 @@ pub(crate) fn copy_core(
             let notes = notes(&survey, &name);
             ensure_caught_up(&copy, source)?;
             let committed = copy.group.as_ref().map(|group| group.committed.1);
-            return Ok(Copied { last: copy.last(), committed, bytes, files: files.len(), notes });
+            return Ok(CopiedCore {
+                last: copy.last(),
+                committed,
+                bytes,
+                files: files.len(),
+                notes,
+            });
         }
         // A running server may have reused a segment during the copy. Only a difference without that counts against the
         // disks.
@@ -102,7 +108,7 @@ pub(super) fn ensure_caught_up(survey: &CoreSurvey, source: &Path) -> Result<()>
 
 /// Returns the files to copy and their lengths: intact snapshots, the log up to its last good frame, and the base of a
 /// group's log.
-fn files(pinned: &mut Pinned, survey: &CoreSurvey) -> Result<Vec<(String, u64)>> {
+fn files(pinned: &mut CoreFiles, survey: &CoreSurvey) -> Result<Vec<(String, u64)>> {
     let mut files = Vec::new();
     for snapshot in &survey.snapshots {
         files.push((snapshot_name(snapshot.begun), snapshot.len));
@@ -117,7 +123,7 @@ fn files(pinned: &mut Pinned, survey: &CoreSurvey) -> Result<Vec<(String, u64)>>
 }
 
 fn copy_file(
-    pinned: &mut Pinned,
+    pinned: &mut CoreFiles,
     directory: &mut impl Disk,
     name: &str,
     len: u64,

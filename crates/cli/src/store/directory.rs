@@ -1,6 +1,6 @@
 //! Determines whether a path is a data directory, the directory of a core, or one of its files.
 
-use super::pinned::{Pinned, cannot};
+use super::pinned::{CoreFiles, cannot};
 use anyhow::{Context, Result, bail, ensure};
 use scurry_codec::{HeaderError, SegmentHeader, SnapshotHeader};
 use scurry_disk::{GroupFile, Manifest, StoreError, read_group, read_least, read_manifest};
@@ -85,7 +85,7 @@ impl DataDirectory {
     pub(crate) fn is_of_group(&self) -> Result<bool> {
         let mut is_so = self.is_node();
         for (_, path) in self.cores().iter().filter(|(_, path)| path.is_dir()) {
-            is_so |= Pinned::open(path)?.is_of_group();
+            is_so |= CoreFiles::open(path)?.is_of_group();
         }
         Ok(is_so)
     }
@@ -97,7 +97,7 @@ impl DataDirectory {
         }
         for (name, path) in self.cores() {
             ensure!(
-                path.is_dir() && Pinned::open(&path)?.is_of_group(),
+                path.is_dir() && CoreFiles::open(&path)?.is_of_group(),
                 "{name} is empty: this node has got nothing of its group yet. Take another node, or wait until it \
                  has caught up"
             );

@@ -1,8 +1,9 @@
 //! Formats the facts of a Change. Text and JSON come from one definition.
 
 use scurry_ledger::{
-    Allowance, Answers, BucketTerms, Change, Counted, Id, ItemAnswer, ItemAt, ItemKey, Limit, Name,
-    Op, PackedAnswer, Posting, SessionAt, Time, Tombstone, TombstoneKind, Transaction, WindowEntry,
+    Allowance, Answers, BucketTerms, Change, Id, ItemAnswer, ItemAt, ItemKey, Limit, LimitSubject,
+    Name, Op, PackedAnswer, Posting, SessionAt, Time, Tombstone, TombstoneKind, Transaction,
+    WindowEntry,
 };
 use serde_json::{Map, Value, json};
 
@@ -223,8 +224,8 @@ fn terms(terms: &BucketTerms) -> Fields {
 
 fn limit(limit: &Limit) -> Fields {
     let (unit, item) = match limit.counted {
-        Counted::Sessions => (Value::Null, Value::Null),
-        Counted::Units { unit, item } => (name(&unit), item.map_or(Value::Null, item_key)),
+        LimitSubject::Sessions => (Value::Null, Value::Null),
+        LimitSubject::Units { unit, item } => (name(&unit), item.map_or(Value::Null, item_key)),
     };
     vec![
         ("id", name(&limit.id)),

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 const VALUE_SHOWN: usize = 64;
 
 /// Parts of a line about a record or an entry.
-struct Line {
+struct ProgressLine {
     kind: &'static str,
     key: Option<String>,
     /// Text after the key, in the text form.
@@ -19,7 +19,7 @@ struct Line {
     fields: Vec<(&'static str, Value)>,
 }
 
-impl Line {
+impl ProgressLine {
     fn text(&self) -> String {
         let key = self.key.as_ref().map(|key| format!(" {key}")).unwrap_or_default();
         let gap = if self.text.is_empty() { "" } else { "  " };
@@ -78,9 +78,10 @@ pub(crate) fn kind_of_entry(entry: &SnapshotEntry<'_>) -> &'static str {
     }
 }
 
-fn of_record(record: &Record<'_>) -> Line {
+fn of_record(record: &Record<'_>) -> ProgressLine {
     let kind = kind_of(record);
-    let line = |key: &[u8], text, fields| Line { kind, key: Some(shown(key)), text, fields };
+    let line =
+        |key: &[u8], text, fields| ProgressLine { kind, key: Some(shown(key)), text, fields };
     match *record {
         Record::Account { id, change, balances } => of_account(kind, id, change, balances),
         Record::Value { key, expires, value } => {
@@ -99,18 +100,19 @@ fn of_record(record: &Record<'_>) -> Line {
         Record::Tombstone { key, version, forget_at } => {
             of_tombstone(line, key, version, forget_at)
         }
-        Record::Clear => Line { kind, key: None, text: String::new(), fields: vec![] },
+        Record::Clear => ProgressLine { kind, key: None, text: String::new(), fields: vec![] },
         Record::Image { id, image } => of_image(line, id, image),
         Record::Group { members } => {
             let fields = vec![("members", json!(shown(members)))];
-            Line { kind, key: None, text: short(members), fields }
+            ProgressLine { kind, key: None, text: short(members), fields }
         }
     }
 }
 
-fn of_entry(entry: &SnapshotEntry<'_>) -> Line {
+fn of_entry(entry: &SnapshotEntry<'_>) -> ProgressLine {
     let kind = kind_of_entry(entry);
-    let line = |key: &[u8], text, fields| Line { kind, key: Some(shown(key)), text, fields };
+    let line =
+        |key: &[u8], text, fields| ProgressLine { kind, key: Some(shown(key)), text, fields };
     match *entry {
         SnapshotEntry::Value { key, expires, value } => {
             let text = format!("{}{}", short(value), expiry_text(expires));
@@ -128,7 +130,11 @@ fn of_entry(entry: &SnapshotEntry<'_>) -> Line {
 
 type Fields = Vec<(&'static str, Value)>;
 
-fn of_image(line: impl Fn(&[u8], String, Fields) -> Line, id: &[u8], image: &[u8]) -> Line {
+fn of_image(
+    line: impl Fn(&[u8], String, Fields) -> ProgressLine,
+    id: &[u8],
+    image: &[u8],
+) -> ProgressLine {
     let mut account = Account::empty(Status::Active);
     match decode_account(image, &mut account) {
         Ok(()) => line(id, account_text(&account), account_fields(&account)),
@@ -137,32 +143,32 @@ fn of_image(line: impl Fn(&[u8], String, Fields) -> Line, id: &[u8], image: &[u8
 }
 
 fn of_entity(
-    line: impl Fn(&[u8], String, Fields) -> Line,
+    line: impl Fn(&[u8], String, Fields) -> ProgressLine,
     key: &[u8],
     version: u64,
     expires: Option<Time>,
     value: &[u8],
-) -> Line {
+) -> ProgressLine {
     let text = format!("version {version}  {}{}", short(value), expiry_text(expires));
     let fields = vec![("version", json!(version)), expiry(expires), ("value", json!(shown(value)))];
     line(key, text, fields)
 }
 
 fn of_tombstone(
-    line: impl Fn(&[u8], String, Fields) -> Line,
+    line: impl Fn(&[u8], String, Fields) -> ProgressLine,
     key: &[u8],
     version: u64,
     forget_at: Time,
-) -> Line {
+) -> ProgressLine {
     let text = format!("version {version}, forgotten {}", time_text(forget_at));
     line(key, text, vec![("version", json!(version)), ("forget_at_ms", json!(forget_at.0))])
 }
 
-fn of_account(kind: &'static str, id: &[u8], change: &[u8], balances: &[Balance]) -> Line {
+fn of_account(kind: &'static str, id: &[u8], change: &[u8], balances: &[Balance]) -> ProgressLine {
     let mut decoded = Change { at: Time(0), ops: Vec::new() };
     let key = Some(shown(id));
     if let Err(error) = decode_change(change, &mut decoded) {
-        return Line { kind, key, text: error.to_string(), fields: vec![] };
+        return ProgressLine { kind, key, text: error.to_string(), fields: vec![] };
     }
     let facts = facts(&decoded);
     let texts: Vec<String> = facts.iter().map(Fact::text).collect();
@@ -182,7 +188,12 @@ fn of_account(kind: &'static str, id: &[u8], change: &[u8], balances: &[Balance]
     }
     let facts: Value = facts.iter().map(Fact::json).collect();
     let at = ("change_at_ms", json!(decoded.at.0));
-    Line { kind, key, text, fields: vec![at, ("facts", facts), ("balances", json!(objects))] }
+    ProgressLine {
+        kind,
+        key,
+        text,
+        fields: vec![at, ("facts", facts), ("balances", json!(objects))],
+    }
 }
 
 fn account_text(account: &Account) -> String {

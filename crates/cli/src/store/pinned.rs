@@ -16,7 +16,7 @@ const TRIES: usize = 10;
 
 /// Open files of one core.
 #[derive(Debug)]
-pub(crate) struct Pinned {
+pub(crate) struct CoreFiles {
     files: BTreeMap<String, PinnedFile>,
     /// Names of files that are neither log nor snapshot.
     others: Vec<String>,
@@ -29,11 +29,11 @@ pub(crate) struct PinnedFile {
     path: PathBuf,
 }
 
-impl Pinned {
+impl CoreFiles {
     /// Opens all segments and snapshots of a core, and the base of its log.
-    pub(crate) fn open(directory: &Path) -> Result<Pinned> {
+    pub(crate) fn open(directory: &Path) -> Result<CoreFiles> {
         for _ in 0..TRIES {
-            match Pinned::try_open(directory) {
+            match CoreFiles::try_open(directory) {
                 Ok(pinned) => return Ok(pinned),
                 // A server finished a snapshot meanwhile and removed the files that it replaces.
                 Err(error) if error.kind() == ErrorKind::NotFound && directory.is_dir() => {}
@@ -44,13 +44,13 @@ impl Pinned {
     }
 
     /// Opens one file, under the name that it would have in a core's directory.
-    pub(crate) fn open_file(path: &Path, name: String) -> Result<Pinned> {
+    pub(crate) fn open_file(path: &Path, name: String) -> Result<CoreFiles> {
         let file = PinnedFile::open(path).with_context(|| cannot("read", path))?;
-        Ok(Pinned { files: BTreeMap::from([(name, file)]), others: Vec::new() })
+        Ok(CoreFiles { files: BTreeMap::from([(name, file)]), others: Vec::new() })
     }
 
-    fn try_open(directory: &Path) -> io::Result<Pinned> {
-        let mut pinned = Pinned { files: BTreeMap::new(), others: Vec::new() };
+    fn try_open(directory: &Path) -> io::Result<CoreFiles> {
+        let mut pinned = CoreFiles { files: BTreeMap::new(), others: Vec::new() };
         // Snapshots first: the log that they need then still exists when the segments are listed.
         let is_snapshot = |name: &str| snapshot_of(name).is_some();
         pinned.pin(directory, is_snapshot)?;
@@ -155,7 +155,7 @@ impl PinnedFile {
     }
 }
 
-impl Disk for Pinned {
+impl Disk for CoreFiles {
     type File = PinnedFile;
 
     fn create(&mut self, name: &str, _room: u64) -> io::Result<PinnedFile> {
@@ -220,7 +220,7 @@ impl File for PinnedFile {
 
 #[cfg(test)]
 mod tests {
-    use super::Pinned;
+    use super::CoreFiles;
     use scurry_engine::segment_name;
     use std::fs;
 
@@ -231,12 +231,12 @@ mod tests {
         for first in [1, 9] {
             fs::write(path(first), "a segment").expect("written");
         }
-        let pinned = Pinned::open(place.path()).expect("opened");
+        let pinned = CoreFiles::open(place.path()).expect("opened");
         assert!(!pinned.is_overtaken());
         fs::rename(path(1), place.path().join("spare-1")).expect("renamed");
         assert!(pinned.is_overtaken());
         fs::write(path(1), "another one").expect("written");
         assert!(pinned.is_overtaken());
-        assert!(!Pinned::open(place.path()).expect("opened").is_overtaken());
+        assert!(!CoreFiles::open(place.path()).expect("opened").is_overtaken());
     }
 }

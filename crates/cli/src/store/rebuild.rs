@@ -3,15 +3,15 @@
 
 use super::copy::ensure_caught_up;
 use super::progress::Progress;
-use super::survey::{CoreSurvey, Surveyed, surveyed};
+use super::survey::{CoreSurvey, SurveyedCore, surveyed};
 use super::target::Target;
-use super::{Pinned, core_name};
+use super::{CoreFiles, core_name};
 use anyhow::{Context, Result, bail, ensure};
 use scurry_codec::{ChunkWriter, Chunked, LogFormat, Positions, read_chunk};
 use scurry_disk::Manifest;
 use scurry_engine::{
-    Config, LogId, LogWriter, Piece, Recovered, RecoveryError, RequiredExtent, Shard, Snapshot,
-    SnapshotWriter, Until, Version, recover,
+    Config, LogId, LogWriter, Piece, Recovered, RecoveryEnd, RecoveryError, RequiredExtent, Shard,
+    Snapshot, SnapshotWriter, Version, recover,
 };
 use scurry_ledger::UnitTotals;
 use scurry_server::draw_hash_key;
@@ -37,7 +37,7 @@ pub(crate) struct Rebuilt {
 
 /// Point that a core is restored to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Point {
+pub(crate) enum RestorePoint {
     /// State after the record of this sequence.
     Sequence(u64),
     /// State after the last record that a node of a group knows to be committed.
@@ -51,7 +51,7 @@ pub(crate) fn rebuild_core(
     (source, least): (&Path, RequiredExtent),
     target: &Target,
     (manifest, core): (&Manifest, u16),
-    point: Point,
+    point: RestorePoint,
     bar: &mut Progress,
 ) -> Result<Rebuilt> {
     let name = core_name(manifest.generation, core);
@@ -59,9 +59,9 @@ pub(crate) fn rebuild_core(
     ensure_caught_up(&survey, source)?;
     let (committed, last) = (survey.committed(), survey.last());
     let (point, end) = match point {
-        Point::Sequence(point) => (point, committed),
-        Point::Committed => (committed, committed),
-        Point::End => (last, last),
+        RestorePoint::Sequence(point) => (point, committed),
+        RestorePoint::Committed => (committed, committed),
+        RestorePoint::End => (last, last),
     };
     ensure_known(&survey, &name, (point, end))?;
     // Before the first record the core is empty, unless the log began after a snapshot.
@@ -70,8 +70,8 @@ pub(crate) fn rebuild_core(
         return Ok(Rebuilt { keys: 0, point, committed, last });
     };
     let until = match survey.group.is_some() {
-        true => Until::Committed(point),
-        false => Until::Sequence(point),
+        true => RecoveryEnd::Committed(point),
+        false => RecoveryEnd::Sequence(point),
     };
     let config = Config { hash_key: draw_hash_key()?, ..Config::default() };
     let (mut shard, found) =
@@ -88,7 +88,7 @@ pub(crate) fn rebuild_core(
         &format!("{name}: checking"),
     )?;
     let label = format!("{name}: checking");
-    let until = Until::Sequence(point);
+    let until = RecoveryEnd::Sequence(point);
     // Reads the new files back and compares the sums, so that a faulty disk is noticed here and not at the next start.
     let (shard, _) = load(&mut copy, log, &config, until, (bar, &label))
         .with_context(|| format!("cannot read back {}", path.display()))?;
@@ -113,7 +113,7 @@ pub(crate) struct Contents {
 pub(crate) fn sound_core(
     (source, least): (&Path, RequiredExtent),
     bar: &mut Progress,
-) -> Result<Surveyed> {
+) -> Result<SurveyedCore> {
     let (pinned, survey) = surveyed(source, least, bar, &format!("{}: reading", source.display()))?;
     ensure_caught_up(&survey, source)?;
     ensure!(survey.is_sound(), "{} is damaged: `scurry inspect` says where", source.display());
@@ -122,7 +122,7 @@ pub(crate) fn sound_core(
 
 /// Returns the contents of a node's core after the record of this sequence.
 pub(crate) fn contents(
-    (pinned, survey): &mut Surveyed,
+    (pinned, survey): &mut SurveyedCore,
     (manifest, core): (&Manifest, u16),
     point: u64,
     bar: &mut Progress,
@@ -133,7 +133,7 @@ pub(crate) fn contents(
     };
     let config = Config { hash_key: draw_hash_key()?, ..Config::default() };
     let label = format!("{name}: comparing");
-    let (shard, _) = load(pinned, log, &config, Until::Committed(point), (bar, &label))?;
+    let (shard, _) = load(pinned, log, &config, RecoveryEnd::Committed(point), (bar, &label))?;
     let seal = log.seal_in(LogFormat::Single);
     let (mut digest, mut from) = (0_u64, 0);
     loop {
@@ -207,10 +207,10 @@ fn ensure_known(survey: &CoreSurvey, name: &str, (point, end): (u64, u64)) -> Re
 
 /// Builds the state at a point in memory.
 fn load(
-    pinned: &mut Pinned,
+    pinned: &mut CoreFiles,
     log: LogId,
     config: &Config,
-    until: Until,
+    until: RecoveryEnd,
     (bar, label): (&mut Progress, &str),
 ) -> Result<(Shard, Recovered)> {
     bar.begin(label.to_owned(), pinned.len()?);
@@ -223,7 +223,7 @@ fn load(
     bar.end();
     let found = found?;
     shard.note_version(Version::new(found.version_last).unwrap_or(Version::LAST));
-    let (Until::Sequence(point) | Until::Committed(point)) = until else {
+    let (RecoveryEnd::Sequence(point) | RecoveryEnd::Committed(point)) = until else {
         return Ok((shard, found));
     };
     ensure!(found.next > point, "the log ends at sequence {}", found.next - 1);

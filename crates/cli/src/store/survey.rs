@@ -4,10 +4,10 @@
 mod group;
 mod log;
 
-use super::Pinned;
+use super::CoreFiles;
 use super::line::kind_of_entry;
 use super::progress::Progress;
-use super::tally::Tally;
+use super::tally::CountsByKind;
 use anyhow::{Result, ensure};
 pub(crate) use group::GroupSurvey;
 use log::read_log;
@@ -15,8 +15,8 @@ use scurry_codec::{
     LogBase, SegmentHeader, SnapshotEntry, SnapshotFooter, SnapshotHeader, decode_account,
 };
 use scurry_engine::{
-    BASE_NAME, Cut, Disk, File, LogId, RecoveryError, RequiredExtent, SnapshotReader, checksum,
-    segment_name, segment_of, snapshot_name,
+    BASE_NAME, DiscardedTail, Disk, File, LogId, RecoveryError, RequiredExtent, SnapshotReader,
+    checksum, segment_name, segment_of, snapshot_name,
 };
 use scurry_ledger::{Account, Status, Time};
 use std::path::Path;
@@ -39,7 +39,7 @@ pub(crate) struct CoreSurvey {
     /// Intact snapshots.
     pub(crate) snapshots: Vec<SnapshotSurvey>,
     /// End of the log that recovery would cut off.
-    pub(crate) cut: Option<Cut>,
+    pub(crate) cut: Option<DiscardedTail>,
     /// Segments after the cut, which recovery would remove.
     pub(crate) cut_off: Vec<u64>,
     pub(crate) others: Vec<String>,
@@ -60,7 +60,7 @@ pub(crate) struct SegmentSurvey {
     pub(crate) frames: u64,
     /// Frames without records.
     pub(crate) marks: u64,
-    pub(crate) records: Tally,
+    pub(crate) records: CountsByKind,
     /// Offset of the end of the last good frame.
     pub(crate) end: u64,
     /// Times of the first and the last frame.
@@ -77,7 +77,7 @@ pub(crate) struct SnapshotSurvey {
     pub(crate) footer: SnapshotFooter,
     /// Number of position ranges, each of which shows its own sequence of the log.
     pub(crate) ranges: usize,
-    pub(crate) entries: Tally,
+    pub(crate) entries: CountsByKind,
     pub(crate) len: u64,
 }
 
@@ -101,8 +101,8 @@ impl CoreSurvey {
     }
 
     /// Returns the tally of the records in all segments.
-    pub(crate) fn records(&self) -> Tally {
-        let mut sum = Tally::default();
+    pub(crate) fn records(&self) -> CountsByKind {
+        let mut sum = CountsByKind::default();
         for segment in &self.segments {
             sum.merge(&segment.records);
         }
@@ -125,10 +125,10 @@ pub(crate) fn surveyed(
     least: RequiredExtent,
     bar: &mut Progress,
     label: &str,
-) -> Result<Surveyed> {
+) -> Result<SurveyedCore> {
     let mut attempts = SurveyAttempts::default();
     loop {
-        let mut pinned = Pinned::open(directory)?;
+        let mut pinned = CoreFiles::open(directory)?;
         bar.begin(label.to_owned(), pinned.len()?);
         let survey = survey(&mut pinned, least, bar);
         bar.end();
@@ -175,10 +175,14 @@ pub(super) fn ensure_not_overtaken(overtaken: usize, directory: &Path) -> Result
 }
 
 /// Files of a core and their contents.
-pub(crate) type Surveyed = (Pinned, CoreSurvey);
+pub(crate) type SurveyedCore = (CoreFiles, CoreSurvey);
 
 /// Reads and checks all files of a core.
-pub(crate) fn survey(pinned: &mut Pinned, least: RequiredExtent, bar: &mut Progress) -> CoreSurvey {
+pub(crate) fn survey(
+    pinned: &mut CoreFiles,
+    least: RequiredExtent,
+    bar: &mut Progress,
+) -> CoreSurvey {
     let mut survey = CoreSurvey { least, ..survey_files(pinned, bar) };
     group::look(pinned, &mut survey);
     check_together(&mut survey);
@@ -186,7 +190,7 @@ pub(crate) fn survey(pinned: &mut Pinned, least: RequiredExtent, bar: &mut Progr
 }
 
 /// Reads the files without checking whether any are missing.
-pub(crate) fn survey_files(pinned: &mut Pinned, bar: &mut Progress) -> CoreSurvey {
+pub(crate) fn survey_files(pinned: &mut CoreFiles, bar: &mut Progress) -> CoreSurvey {
     let mut survey = CoreSurvey { others: pinned.others().to_vec(), ..CoreSurvey::default() };
     let Some(log) = log_of(pinned) else {
         let names = pinned.list().unwrap_or_default();
@@ -205,7 +209,7 @@ pub(crate) fn survey_files(pinned: &mut Pinned, bar: &mut Progress) -> CoreSurve
 }
 
 /// Returns the log that the files belong to, from the first readable header.
-pub(crate) fn log_of(pinned: &mut Pinned) -> Option<LogId> {
+pub(crate) fn log_of(pinned: &mut CoreFiles) -> Option<LogId> {
     for first in pinned.segments() {
         let mut head = [0; SegmentHeader::LEN];
         let len = pinned.open(&segment_name(first)).and_then(|mut file| file.read_at(0, &mut head));
@@ -228,7 +232,7 @@ pub(crate) fn log_of(pinned: &mut Pinned) -> Option<LogId> {
 }
 
 /// Returns the fault of a file's header. A single segment that was created and not written yet has none.
-fn unreadable(pinned: &mut Pinned, name: &str) -> Option<String> {
+fn unreadable(pinned: &mut CoreFiles, name: &str) -> Option<String> {
     let mut head = [0; if LogBase::LEN_MAX > SnapshotHeader::LEN {
         LogBase::LEN_MAX
     } else {
@@ -253,7 +257,7 @@ fn unreadable(pinned: &mut Pinned, name: &str) -> Option<String> {
 }
 
 fn read_snapshot(
-    pinned: &mut Pinned,
+    pinned: &mut CoreFiles,
     log: LogId,
     begun: u64,
     bar: &mut Progress,
@@ -263,7 +267,7 @@ fn read_snapshot(
     let len = pinned.open(&name).and_then(|mut file| file.len());
     let len = len.map_err(|error| error.to_string())?;
     let mut reader = SnapshotReader::open(pinned, log, begun).map_err(text)?;
-    let mut entries = Tally::default();
+    let mut entries = CountsByKind::default();
     let mut account = Account::empty(Status::Active);
     let (mut broken, mut read) = (None, 0);
     let count = reader.footer().chunks.max(1);

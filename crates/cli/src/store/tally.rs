@@ -4,9 +4,9 @@ use serde_json::{Map, Value, json};
 
 /// Counts by kind, in the order of first occurrence.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Tally(Vec<(&'static str, u64)>);
+pub(crate) struct CountsByKind(Vec<(&'static str, u64)>);
 
-impl Tally {
+impl CountsByKind {
     pub(crate) fn add(&mut self, kind: &'static str) {
         // A linear search, since there are only a few kinds.
         match self.0.iter_mut().find(|(known, _)| *known == kind) {
@@ -15,7 +15,7 @@ impl Tally {
         }
     }
 
-    pub(crate) fn merge(&mut self, other: &Tally) {
+    pub(crate) fn merge(&mut self, other: &CountsByKind) {
         for &(kind, count) in &other.0 {
             match self.0.iter_mut().find(|(known, _)| *known == kind) {
                 Some((_, sum)) => *sum += count,

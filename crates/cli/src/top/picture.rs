@@ -14,36 +14,36 @@ const RED: &str = "\x1b[31m";
 const PLAIN: &str = "\x1b[0m";
 
 #[derive(Debug)]
-pub(super) struct Picture {
-    lines: Vec<Line>,
+pub(super) struct Page {
+    lines: Vec<ScreenLine>,
 }
 
 #[derive(Debug)]
-struct Line {
+struct ScreenLine {
     text: String,
-    tone: Tone,
+    tone: LineColour,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Tone {
+enum LineColour {
     Plain,
     Heading,
     Trouble,
 }
 
-impl Picture {
-    pub(super) fn waiting(address: &str) -> Picture {
-        let mut picture = Picture { lines: Vec::new() };
-        picture.add(Tone::Heading, format!("scurry at {address}"));
-        picture.add(Tone::Plain, "asking it ...".to_owned());
+impl Page {
+    pub(super) fn waiting(address: &str) -> Page {
+        let mut picture = Page { lines: Vec::new() };
+        picture.add(LineColour::Heading, format!("scurry at {address}"));
+        picture.add(LineColour::Plain, "asking it ...".to_owned());
         picture
     }
 
-    pub(super) fn away(address: &str, why: &str) -> Picture {
-        let mut picture = Picture { lines: Vec::new() };
-        picture.add(Tone::Heading, format!("scurry at {address}"));
-        picture.add(Tone::Trouble, format!("it is away: {why}"));
-        picture.add(Tone::Plain, "asked again each second; q ends".to_owned());
+    pub(super) fn away(address: &str, why: &str) -> Page {
+        let mut picture = Page { lines: Vec::new() };
+        picture.add(LineColour::Heading, format!("scurry at {address}"));
+        picture.add(LineColour::Trouble, format!("it is away: {why}"));
+        picture.add(LineColour::Plain, "asked again each second; q ends".to_owned());
         picture
     }
 
@@ -57,12 +57,12 @@ impl Picture {
             first.text = rest.to_owned();
         }
         first.text = format!("{MARK}{seconds} s   {}", first.text);
-        first.tone = Tone::Trouble;
+        first.tone = LineColour::Trouble;
     }
 
     /// Formats the current figures, with rates since `before`.
-    pub(super) fn of(address: &str, before: Option<&Figures>, now: &Figures) -> Picture {
-        let mut picture = Picture { lines: Vec::new() };
+    pub(super) fn of(address: &str, before: Option<&Figures>, now: &Figures) -> Page {
+        let mut picture = Page { lines: Vec::new() };
         // Without earlier figures all rates are 0.
         let then = before.unwrap_or(now);
         picture.head(address, now);
@@ -78,9 +78,9 @@ impl Picture {
     /// Returns the lines, cut to the width of the terminal.
     pub(super) fn lines(&self, columns: usize, has_colors: bool) -> Vec<String> {
         let cut = |text: &str| text.chars().take(columns).collect::<String>();
-        let toned = |line: &Line| match line.tone {
-            Tone::Heading if has_colors => format!("{BOLD}{}{PLAIN}", cut(&line.text)),
-            Tone::Trouble if has_colors => format!("{RED}{}{PLAIN}", cut(&line.text)),
+        let toned = |line: &ScreenLine| match line.tone {
+            LineColour::Heading if has_colors => format!("{BOLD}{}{PLAIN}", cut(&line.text)),
+            LineColour::Trouble if has_colors => format!("{RED}{}{PLAIN}", cut(&line.text)),
             _ => cut(&line.text),
         };
         self.lines.iter().map(toned).collect()
@@ -91,9 +91,9 @@ impl Picture {
         self.lines(columns, false).iter().map(|line| format!("{line}\n")).collect()
     }
 
-    fn add(&mut self, tone: Tone, text: String) {
+    fn add(&mut self, tone: LineColour, text: String) {
         // The text contains names from the server, so control characters are escaped.
-        self.lines.push(Line { text: escaped(&text), tone });
+        self.lines.push(ScreenLine { text: escaped(&text), tone });
     }
 
     fn head(&mut self, address: &str, now: &Figures) {
@@ -104,7 +104,7 @@ impl Picture {
             now.word("threads"),
             now.word("durability"),
         );
-        self.add(Tone::Heading, text);
+        self.add(LineColour::Heading, text);
     }
 
     fn traffic(&mut self, then: &Figures, now: &Figures) {
@@ -112,7 +112,7 @@ impl Picture {
         let bytes_rate = |name| format!("{}/s", bytes(now.rate(then, name)));
         let cpu = now.rate(then, "used_cpu_user") + now.rate(then, "used_cpu_sys");
         self.add(
-            Tone::Plain,
+            LineColour::Plain,
             format!(
                 "requests   {}   errors {}   in {}   out {}   processor {:.0} %",
                 rate("total_commands_processed"),
@@ -131,10 +131,10 @@ impl Picture {
             ),
             None => "no request yet".to_owned(),
         };
-        self.add(Tone::Plain, format!("durations  {durations}"));
+        self.add(LineColour::Plain, format!("durations  {durations}"));
         let refused = now.number("rejected_connections");
         self.add(
-            Tone::Plain,
+            LineColour::Plain,
             format!(
                 "clients    {} of {}   pending {}   new {}   refused {}",
                 now.word("connected_clients"),
@@ -149,7 +149,7 @@ impl Picture {
             if most > 0.0 { format!(" of {}", bytes(most)) } else { ", unlimited".to_owned() };
         let is_nearly_full = most > 0.0 && used > 0.9 * most;
         self.add(
-            if is_nearly_full { Tone::Trouble } else { Tone::Plain },
+            if is_nearly_full { LineColour::Trouble } else { LineColour::Plain },
             format!(
                 "memory     {}{bound}   accounts {}   values {}   process {}",
                 bytes(used),
@@ -164,7 +164,7 @@ impl Picture {
         let rate = |name| per_second(now.rate(then, name));
         let total = |name| count(now.number(name));
         self.add(
-            Tone::Plain,
+            LineColour::Plain,
             format!(
                 "charging   accounts {}   sessions {}   changes {}   duplicates {}   expiries {}",
                 total("accounts"),
@@ -175,7 +175,7 @@ impl Picture {
             ),
         );
         self.add(
-            Tone::Plain,
+            LineColour::Plain,
             format!(
                 "denials    {}   all {}: CREDIT_LIMIT_REACHED {}, SERVICE_DENIED {}   rejected {}",
                 rate("denials"),
@@ -189,7 +189,7 @@ impl Picture {
 
     fn disk(&mut self, then: &Figures, now: &Figures) {
         if now.word("log_enabled") != "1" {
-            self.add(Tone::Plain, "log        none: nothing survives a restart".to_owned());
+            self.add(LineColour::Plain, "log        none: nothing survives a restart".to_owned());
             return;
         }
         let status = match now.word("log_status") {
@@ -202,7 +202,7 @@ impl Picture {
         let failed = now.number("snapshots_failed");
         let is_well = status == "well" && failed == 0.0;
         self.add(
-            if is_well { Tone::Plain } else { Tone::Trouble },
+            if is_well { LineColour::Plain } else { LineColour::Trouble },
             format!(
                 "log        {status}   {}/s   batches {}   under way {}   snapshots {}{}{}",
                 bytes(now.rate(then, "log_bytes")),
@@ -221,9 +221,9 @@ impl Picture {
         roles.dedup();
         let can_lose = view.can_lose();
         let (tone, known) = match (&roles[..], can_lose.starts_with("no")) {
-            (["leader"], true) => (Tone::Trouble, format!("can lose a node: {can_lose}")),
-            (["leader"], false) => (Tone::Plain, format!("can lose a node: {can_lose}")),
-            _ => (Tone::Plain, "the leader knows whether a node may be lost".to_owned()),
+            (["leader"], true) => (LineColour::Trouble, format!("can lose a node: {can_lose}")),
+            (["leader"], false) => (LineColour::Plain, format!("can lose a node: {can_lose}")),
+            _ => (LineColour::Plain, "the leader knows whether a node may be lost".to_owned()),
         };
         self.add(tone, format!("group      this is a {}   {known}", roles.join("+")));
         let leaders: Vec<&str> = view.shards().filter_map(|shard| shard.leader).collect();
@@ -239,7 +239,8 @@ impl Picture {
                 .lag
                 .map_or("lag unknown".to_owned(), |lag| format!("lag {}", count(lag as f64)));
             let vote = if member.votes { "votes" } else { "no vote yet" };
-            let tone = if own || member.is_connected { Tone::Plain } else { Tone::Trouble };
+            let tone =
+                if own || member.is_connected { LineColour::Plain } else { LineColour::Trouble };
             let lag = if own || leads == "leads" { String::new() } else { lag };
             let text = format!(
                 "  {}   {}:{}   {leads}   {vote}   {link}   {lag}",
@@ -254,17 +255,17 @@ impl Picture {
         if units.is_empty() {
             return;
         }
-        self.add(Tone::Plain, String::new());
+        self.add(LineColour::Plain, String::new());
         let names = ["available", "held", "consumed", "credited", "uncollected"];
         let cells: String = names.iter().map(|name| format!(" {name:>16}")).collect();
-        self.add(Tone::Heading, format!("{:16}{cells}", "unit"));
+        self.add(LineColour::Heading, format!("{:16}{cells}", "unit"));
         for (unit, sums) in units.iter().take(UNITS_MAX) {
             let cell = |name: &&str| format!(" {:>16}", count(part(sums, name)));
             let cells: String = names.iter().map(cell).collect();
-            self.add(Tone::Plain, format!("{unit:16}{cells}"));
+            self.add(LineColour::Plain, format!("{unit:16}{cells}"));
         }
         if let Some(more @ 1..) = units.len().checked_sub(UNITS_MAX) {
-            self.add(Tone::Plain, format!("and {more} more"));
+            self.add(LineColour::Plain, format!("and {more} more"));
         }
     }
 
@@ -273,12 +274,15 @@ impl Picture {
         if commands.is_empty() {
             return;
         }
-        self.add(Tone::Plain, String::new());
-        self.add(Tone::Heading, format!("{:24} {:>12} {:>12}", "command", "calls", "mean time"));
+        self.add(LineColour::Plain, String::new());
+        self.add(
+            LineColour::Heading,
+            format!("{:24} {:>12} {:>12}", "command", "calls", "mean time"),
+        );
         for command in commands.iter().take(COMMANDS_MAX) {
             let mean = command.mean_us.map_or("not timed".to_owned(), |us| duration(1e3 * us));
             let calls = per_second(command.calls);
-            self.add(Tone::Plain, format!("{:24} {calls:>12} {mean:>12}", command.name));
+            self.add(LineColour::Plain, format!("{:24} {calls:>12} {mean:>12}", command.name));
         }
     }
 }
@@ -341,7 +345,7 @@ mod tests {
 
     fn picture(text: &str) -> String {
         let now = Figures::new(text.to_owned());
-        Picture::of("here:1", None, &now).text(200)
+        Page::of("here:1", None, &now).text(200)
     }
 
     #[test]
@@ -354,9 +358,9 @@ mod tests {
         for (status, said) in [("full", "FULL"), ("still", "STANDS STILL"), ("err", "FAILED")] {
             let figures =
                 Figures::new(TEXT.replace("log_status:ok", &format!("log_status:{status}")));
-            let picture = Picture::of("here:1", None, &figures);
+            let picture = Page::of("here:1", None, &figures);
             let line = picture.lines.iter().find(|line| line.text.contains(said)).expect(said);
-            assert_eq!(line.tone, Tone::Trouble);
+            assert_eq!(line.tone, LineColour::Trouble);
         }
     }
 
@@ -388,22 +392,22 @@ mod tests {
 
     #[test]
     fn figures_that_grow_old_say_so() {
-        let mut picture = Picture::of("here:1", None, &Figures::new(TEXT.to_owned()));
+        let mut picture = Page::of("here:1", None, &Figures::new(TEXT.to_owned()));
         picture.mark_old(2);
         picture.mark_old(3);
         assert!(picture.text(200).starts_with("no answer for 3 s   scurry 1.2.3 at"));
-        assert_eq!(picture.lines[0].tone, Tone::Trouble);
+        assert_eq!(picture.lines[0].tone, LineColour::Trouble);
     }
 
     #[test]
     fn lines_are_cut_where_the_terminal_ends() {
         let now = Figures::new(TEXT.to_owned());
-        let lines = Picture::of("here:1", None, &now).lines(20, false);
+        let lines = Page::of("here:1", None, &now).lines(20, false);
         assert!(
             lines.len() > 5 && lines.iter().all(|line| line.chars().count() <= 20),
             "{lines:?}"
         );
-        let toned = Picture::away("here:1", "gone").lines(20, true);
+        let toned = Page::away("here:1", "gone").lines(20, true);
         assert_eq!(toned[1], format!("{RED}it is away: gone{PLAIN}"));
     }
 

@@ -1,6 +1,6 @@
 //! The terminal while figures are shown: reads single keys, and restores the terminal at the end.
 
-use super::picture::Picture;
+use super::picture::Page;
 use anyhow::{Context, Result};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{Errno, read};
@@ -51,7 +51,7 @@ impl Screen {
     }
 
     /// Draws the lines that fit. Does nothing if the text has not changed.
-    pub(super) fn draw(&mut self, picture: &Picture) -> Result<()> {
+    pub(super) fn draw(&mut self, picture: &Page) -> Result<()> {
         let size = tcgetwinsize(io::stdout()).context("the terminal does not say its size")?;
         // A terminal that reports no size is taken to have 80 by 24.
         let or = |size: u16, usual: usize| if size == 0 { usual } else { usize::from(size) };

@@ -1,6 +1,6 @@
 //! Copies from a source to a target, and checks totals and counts.
 
-use super::item::{Item, ItemContent};
+use super::item::{ItemContent, TransferItem};
 use crate::store::count_text;
 use anyhow::{Result, ensure};
 use scurry_cluster_client::Totals;
@@ -14,14 +14,14 @@ pub(super) trait Source {
     /// Returns the approximate number of keys.
     fn keys(&self) -> u64;
     /// Returns the next keys. None at the end.
-    fn next(&mut self) -> Result<Option<Vec<Item>>>;
+    fn next(&mut self) -> Result<Option<Vec<TransferItem>>>;
     /// Returns the totals after the last key. Fails if anything but the passing of time has changed them.
     fn finish(&mut self) -> Result<Totals>;
 }
 
 /// Target of keys.
 pub(super) trait Target {
-    fn put(&mut self, items: &[Item]) -> Result<()>;
+    fn put(&mut self, items: &[TransferItem]) -> Result<()>;
     /// Completes the target after the last key, and checks its content against these totals and counts.
     fn finish(self, totals: &Totals, moved: &Moved) -> Result<()>;
 }
@@ -48,7 +48,7 @@ impl Moved {
         (self.keys() - self.expiring, self.keys())
     }
 
-    fn add(&mut self, item: &Item) {
+    fn add(&mut self, item: &TransferItem) {
         match item.content {
             ItemContent::Account { .. } => self.accounts += 1,
             ItemContent::Value { .. } => self.values += 1,

@@ -1,7 +1,7 @@
 //! Reads and writes the file between an export and an import. docs/formats/export.md describes the bytes.
 
 use super::copy::Source;
-use super::item::Item;
+use super::item::TransferItem;
 use anyhow::{Context, Result, bail, ensure};
 use scurry_cluster_client::Totals;
 use scurry_codec::{ChunkWriter, Chunked, FRAME_LEN_MAX, Positions, Seal, read_chunk};
@@ -42,7 +42,7 @@ impl<W: Write> Writer<W> {
         Ok(Writer { out, chunks: ChunkWriter::new(seal()), buffer: Vec::new() })
     }
 
-    pub(super) fn put(&mut self, items: &[Item]) -> Result<()> {
+    pub(super) fn put(&mut self, items: &[TransferItem]) -> Result<()> {
         for item in items {
             self.chunks.entry(&item.entry());
             if self.chunks.open_len() >= CHUNK_LEN {
@@ -77,7 +77,7 @@ impl<W: Write> Writer<W> {
 
 /// Reader of an export file. It checks the whole file first and reads it a second time for the keys, so that no key of
 /// a damaged file is written anywhere.
-pub(super) struct Reader<R> {
+pub(super) struct ExportReader<R> {
     name: String,
     from: R,
     end: End,
@@ -85,8 +85,8 @@ pub(super) struct Reader<R> {
     keys: u64,
 }
 
-impl Reader<BufReader<File>> {
-    pub(super) fn open(path: &Path) -> Result<Reader<BufReader<File>>> {
+impl ExportReader<BufReader<File>> {
+    pub(super) fn open(path: &Path) -> Result<ExportReader<BufReader<File>>> {
         let name = path.display().to_string();
         let open = || -> Result<BufReader<File>> {
             Ok(BufReader::new(
@@ -99,11 +99,11 @@ impl Reader<BufReader<File>> {
         })?;
         let mut from = open()?;
         begin(&mut from)?;
-        Ok(Reader { name, from, end, keys: 0 })
+        Ok(ExportReader { name, from, end, keys: 0 })
     }
 }
 
-impl<R: Read> Source for Reader<R> {
+impl<R: Read> Source for ExportReader<R> {
     fn totals(&self) -> &Totals {
         &self.end.totals
     }
@@ -112,10 +112,10 @@ impl<R: Read> Source for Reader<R> {
         self.end.keys
     }
 
-    fn next(&mut self) -> Result<Option<Vec<Item>>> {
+    fn next(&mut self) -> Result<Option<Vec<TransferItem>>> {
         let items = match part(&mut self.from)? {
-            Part::Items(items) => items,
-            Part::End(_) => return Ok(None),
+            FilePart::Items(items) => items,
+            FilePart::End(_) => return Ok(None),
         };
         self.keys += items.len() as u64;
         Ok(Some(items))
@@ -127,8 +127,8 @@ impl<R: Read> Source for Reader<R> {
     }
 }
 
-enum Part {
-    Items(Vec<Item>),
+enum FilePart {
+    Items(Vec<TransferItem>),
     End(End),
 }
 
@@ -138,8 +138,8 @@ fn survey(from: &mut impl Read) -> Result<End> {
     let mut keys = 0;
     loop {
         match part(from)? {
-            Part::Items(items) => keys += items.len() as u64,
-            Part::End(end) => {
+            FilePart::Items(items) => keys += items.len() as u64,
+            FilePart::End(end) => {
                 ensure!(keys == end.keys, "it has {keys} keys and says it has {}", end.keys);
                 ensure!(from.read(&mut [0])? == 0, "something stands behind its end");
                 return Ok(end);
@@ -155,18 +155,19 @@ fn begin(from: &mut impl Read) -> Result<()> {
     Ok(())
 }
 
-fn part(from: &mut impl Read) -> Result<Part> {
+fn part(from: &mut impl Read) -> Result<FilePart> {
     let head = take(from, 4)?;
     let len = number(&head);
     if len == 0 {
-        return end(from).map(Part::End);
+        return end(from).map(FilePart::End);
     }
     ensure!((4..=FRAME_LEN_MAX).contains(&len), "a chunk has a length that cannot be");
     let mut chunk = head;
     chunk.extend(take(from, len - 4)?);
     let Chunked::Chunk(chunk) = read_chunk(seal(), &chunk) else { bail!("a chunk is damaged") };
-    let items = chunk.entries().map(|entry| Ok(Item::of(&entry?))).collect::<Result<_>>()?;
-    Ok(Part::Items(items))
+    let items =
+        chunk.entries().map(|entry| Ok(TransferItem::of(&entry?))).collect::<Result<_>>()?;
+    Ok(FilePart::Items(items))
 }
 
 fn end(from: &mut impl Read) -> Result<End> {
@@ -195,8 +196,8 @@ mod tests {
     use super::*;
     use scurry_ledger::Time;
 
-    fn items() -> Vec<Item> {
-        let item = |key: &[u8], content| Item { key: key.to_vec(), content };
+    fn items() -> Vec<TransferItem> {
+        let item = |key: &[u8], content| TransferItem { key: key.to_vec(), content };
         vec![
             item(b"alice", ItemContent::Account { image: b"image".to_vec() }),
             item(b"", ItemContent::Value { expires: Some(Time(7)), value: b"\0\xff".to_vec() }),
@@ -216,7 +217,7 @@ mod tests {
         let file = file();
         let mut from = &file[..];
         begin(&mut from).expect("a file");
-        let Part::Items(read) = part(&mut from).expect("a chunk") else { panic!("no chunk") };
+        let FilePart::Items(read) = part(&mut from).expect("a chunk") else { panic!("no chunk") };
         assert_eq!(read, items());
         let end = survey(&mut &file[..]).expect("it is whole");
         assert_eq!((end.keys, end.totals.accounts), (3, 1));
@@ -226,13 +227,13 @@ mod tests {
     #[test]
     fn a_deletion_is_read_as_it_was_written() {
         let content = ItemContent::Deleted { version: 10, forget_at: Time(8) };
-        let deleted = vec![Item { key: b"d".to_vec(), content }];
+        let deleted = vec![TransferItem { key: b"d".to_vec(), content }];
         let mut writer = Writer::new(Vec::new()).expect("it begins");
         writer.put(&deleted).expect("it is written");
         let file = writer.finish(&Totals::default(), 1).expect("it ends");
         let mut from = &file[..];
         begin(&mut from).expect("a file");
-        let Part::Items(read) = part(&mut from).expect("a chunk") else { panic!("no chunk") };
+        let FilePart::Items(read) = part(&mut from).expect("a chunk") else { panic!("no chunk") };
         assert_eq!(read, deleted);
     }
 

@@ -2,7 +2,7 @@
 
 use super::copy::{Moved, Target};
 use super::export_file::Writer;
-use super::item::Item;
+use super::item::TransferItem;
 use anyhow::{Context, Result};
 use scurry_cluster_client::Totals;
 use std::fs::File;
@@ -29,7 +29,7 @@ fn wrong(path: &Path) -> String {
 }
 
 impl Target for FileTarget {
-    fn put(&mut self, items: &[Item]) -> Result<()> {
+    fn put(&mut self, items: &[TransferItem]) -> Result<()> {
         self.writer.put(items).with_context(|| wrong(&self.path))
     }
 

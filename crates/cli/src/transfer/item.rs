@@ -5,7 +5,7 @@ use scurry_ledger::Time;
 
 /// A key with its content.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Item {
+pub(super) struct TransferItem {
     pub(super) key: Vec<u8>,
     pub(super) content: ItemContent,
 }
@@ -23,7 +23,7 @@ pub(super) enum ItemContent {
     Deleted { version: u64, forget_at: Time },
 }
 
-impl Item {
+impl TransferItem {
     /// Returns the entry of an export file.
     pub(super) fn entry(&self) -> SnapshotEntry<'_> {
         let key = &self.key;
@@ -42,7 +42,7 @@ impl Item {
     }
 
     /// Reads an entry of an export file.
-    pub(super) fn of(entry: &SnapshotEntry<'_>) -> Item {
+    pub(super) fn of(entry: &SnapshotEntry<'_>) -> TransferItem {
         let content = match *entry {
             SnapshotEntry::Account { image, .. } => ItemContent::Account { image: image.to_vec() },
             SnapshotEntry::Value { expires, value, .. } => {
@@ -55,7 +55,7 @@ impl Item {
                 ItemContent::Deleted { version, forget_at }
             }
         };
-        Item { key: entry.key().to_vec(), content }
+        TransferItem { key: entry.key().to_vec(), content }
     }
 
     /// Reports whether the target may not count it as a key: it may expire before it arrives, and `scurry serve` does

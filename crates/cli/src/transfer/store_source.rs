@@ -1,7 +1,7 @@
 //! A store as the source of a copy: lists the keys of each node with SCAN.
 
 use super::copy::Source;
-use super::item::{Item, ItemContent};
+use super::item::{ItemContent, TransferItem};
 use anyhow::{Context, Result, bail};
 use scurry_cluster_client::Totals;
 use scurry_cluster_client::redis::{Cmd, Value, cmd};
@@ -35,12 +35,12 @@ pub(super) struct StoreSource {
 /// A key listed by a node.
 struct Listed {
     key: Vec<u8>,
-    kind: Kind,
+    kind: SourceKind,
     bytes: u64,
 }
 
 #[derive(Clone, Copy)]
-enum Kind {
+enum SourceKind {
     Account,
     Value,
     /// Entity. Valkey may list a deleted one as a key.
@@ -88,7 +88,7 @@ impl StoreSource {
         };
         let keys: Vec<Vec<u8>> = keys.into_iter().filter_map(bytes).collect();
         if self.is_at_deletions {
-            let listed = |key| Listed { key, kind: Kind::Deletion, bytes: 0 };
+            let listed = |key| Listed { key, kind: SourceKind::Deletion, bytes: 0 };
             self.listed.extend(keys.into_iter().map(listed));
         } else {
             self.add_keys(keys)?;
@@ -134,7 +134,7 @@ impl Source for StoreSource {
         self.keys
     }
 
-    fn next(&mut self) -> Result<Option<Vec<Item>>> {
+    fn next(&mut self) -> Result<Option<Vec<TransferItem>>> {
         while self.listed.is_empty() {
             self.reading = self.node;
             if !self.list()? {
@@ -188,16 +188,16 @@ fn bytes(value: Value) -> Option<Vec<u8>> {
     }
 }
 
-fn kind_of(key: &[u8], reply: &Value) -> Result<Option<Kind>> {
+fn kind_of(key: &[u8], reply: &Value) -> Result<Option<SourceKind>> {
     let kind = match reply {
         Value::SimpleString(kind) => kind.as_str(),
         Value::ServerError(error) => bail!("{}: {error}", key.escape_ascii()),
         _ => "unknown",
     };
     Ok(Some(match kind {
-        "scurryacc" => Kind::Account,
-        "scurryent" => Kind::Entity,
-        "string" => Kind::Value,
+        "scurryacc" => SourceKind::Account,
+        "scurryent" => SourceKind::Entity,
+        "string" => SourceKind::Value,
         // The key has expired meanwhile.
         "none" => return Ok(None),
         other => bail!(
@@ -209,18 +209,20 @@ fn kind_of(key: &[u8], reply: &Value) -> Result<Option<Kind>> {
 }
 
 /// Reads the contents of keys. A key that is gone meanwhile is left out.
-fn read(node: &mut Node, listed: Vec<Listed>) -> Result<Vec<Item>> {
+fn read(node: &mut Node, listed: Vec<Listed>) -> Result<Vec<TransferItem>> {
     // All requests go in one batch. The second loop takes the replies in the same order.
     let mut asked = Vec::new();
     for Listed { key, kind, .. } in &listed {
         match kind {
-            Kind::Account => asked.push(command("SCUR.DUMP", key)),
-            Kind::Entity => {
+            SourceKind::Account => asked.push(command("SCUR.DUMP", key)),
+            SourceKind::Entity => {
                 asked.push(command("ENTITY.GET", key).arg("WITHVERSION").clone());
                 asked.push(command("PEXPIRETIME", key));
             }
-            Kind::Deletion => asked.push(command("ENTITY.GET", key).arg("WITHVERSION").clone()),
-            Kind::Value => {
+            SourceKind::Deletion => {
+                asked.push(command("ENTITY.GET", key).arg("WITHVERSION").clone())
+            }
+            SourceKind::Value => {
                 asked.push(command("PEXPIRETIME", key));
                 asked.push(command("GET", key));
             }
@@ -231,13 +233,13 @@ fn read(node: &mut Node, listed: Vec<Listed>) -> Result<Vec<Item>> {
     for Listed { key, kind, .. } in listed {
         let mut reply = || replies.next().context("a reply is missing");
         let content = match kind {
-            Kind::Account => account(reply()?),
-            Kind::Entity => {
+            SourceKind::Account => account(reply()?),
+            SourceKind::Entity => {
                 let content = reply()?;
                 entity(content, &reply()?)
             }
-            Kind::Deletion => entity(reply()?, &Value::Int(wall_ms()? + REMEMBERED_MS)),
-            Kind::Value => {
+            SourceKind::Deletion => entity(reply()?, &Value::Int(wall_ms()? + REMEMBERED_MS)),
+            SourceKind::Value => {
                 let expires = reply()?;
                 value(&expires, reply()?)
             }
@@ -245,7 +247,7 @@ fn read(node: &mut Node, listed: Vec<Listed>) -> Result<Vec<Item>> {
         let content = content.with_context(|| {
             format!("the key {} of {} cannot be read", key.escape_ascii(), node.address().text())
         })?;
-        items.extend(content.map(|content| Item { key, content }));
+        items.extend(content.map(|content| TransferItem { key, content }));
     }
     Ok(items)
 }

@@ -1,7 +1,7 @@
 //! A store as the target of a copy.
 
 use super::copy::{Moved, Target};
-use super::item::{Item, ItemContent};
+use super::item::{ItemContent, TransferItem};
 use super::store_source::keys_of;
 use anyhow::{Result, bail, ensure};
 use scurry_cluster_client::Totals;
@@ -29,7 +29,7 @@ impl StoreTarget {
         Ok(StoreTarget { store })
     }
 
-    fn send(&mut self, items: &[Item]) -> Result<()> {
+    fn send(&mut self, items: &[TransferItem]) -> Result<()> {
         let replies = self.store.ask_many(items.iter().map(write_of).collect());
         let replies = replies.map_err(|error| explained(error.into(), items))?;
         ensure!(replies.len() == items.len(), "a reply is missing");
@@ -41,7 +41,7 @@ impl StoreTarget {
 }
 
 impl Target for StoreTarget {
-    fn put(&mut self, items: &[Item]) -> Result<()> {
+    fn put(&mut self, items: &[TransferItem]) -> Result<()> {
         let (mut begin, mut bytes) = (0, 0);
         for (at, item) in items.iter().enumerate() {
             let len = item.key.len() + len_of(item);
@@ -76,7 +76,7 @@ impl Target for StoreTarget {
 
 /// Adds the advice for an account that is longer than the target's bound of an argument. Other values are bounded by
 /// the store that they come from.
-fn explained(error: anyhow::Error, items: &[Item]) -> anyhow::Error {
+fn explained(error: anyhow::Error, items: &[TransferItem]) -> anyhow::Error {
     if !format!("{error:#}").contains("invalid bulk length") {
         return error;
     }
@@ -88,7 +88,7 @@ fn explained(error: anyhow::Error, items: &[Item]) -> anyhow::Error {
     ))
 }
 
-fn len_of(item: &Item) -> usize {
+fn len_of(item: &TransferItem) -> usize {
     match &item.content {
         ItemContent::Account { image } => image.len(),
         ItemContent::Value { value, .. } | ItemContent::Entity { value, .. } => value.len(),
@@ -98,7 +98,7 @@ fn len_of(item: &Item) -> usize {
 
 /// Returns the command that writes a key. Each command may be executed twice: it is repeated when the cluster changes
 /// its primaries.
-fn write_of(item: &Item) -> Cmd {
+fn write_of(item: &TransferItem) -> Cmd {
     let key = item.key.as_slice();
     let mut command;
     let expires = match &item.content {
@@ -129,7 +129,7 @@ fn write_of(item: &Item) -> Cmd {
     command
 }
 
-fn check(item: &Item, reply: &Value) -> Result<()> {
+fn check(item: &TransferItem, reply: &Value) -> Result<()> {
     let key = item.key.escape_ascii();
     match (&item.content, reply) {
         (ItemContent::Account { .. } | ItemContent::Value { .. }, Value::Okay) => Ok(()),

@@ -3,8 +3,8 @@
 use scurry_codec::{ChunkWriter, Chunked, Positions, Seal, read_chunk};
 use scurry_disk::{Directory, Manifest, Store};
 use scurry_engine::{
-    Commits, Config, Durability, Expiry, HashKey, LogId, LogWriter, Outcome, Piece, RequiredExtent,
-    Shard, Snapshot, SnapshotWriter, Until, checksum, forget, recover,
+    Commits, Config, Durability, Expiry, HashKey, LogId, LogWriter, Outcome, Piece, RecoveryEnd,
+    RequiredExtent, Shard, Snapshot, SnapshotWriter, checksum, forget, recover,
 };
 use scurry_ledger::{
     BucketAttributes, Command, Create, ItemRequest, Name, NewBucket, SessionRequest, Status, Time,
@@ -112,9 +112,14 @@ impl Core {
         let path = data.join(format!("g{}/{core}", manifest.generation));
         let (mut shard, log) = (Shard::new(config()), manifest.log(core));
         let mut directory = Directory::open(&path).expect("it is there");
-        let found =
-            recover(&mut directory, log, Until::End(RequiredExtent::default()), &mut shard, |_| {})
-                .expect("it is recovered");
+        let found = recover(
+            &mut directory,
+            log,
+            RecoveryEnd::End(RequiredExtent::default()),
+            &mut shard,
+            |_| {},
+        )
+        .expect("it is recovered");
         Core::new(path, directory, shard, log, found.next)
     }
 

@@ -3,7 +3,7 @@
 use crate::Malformed;
 use crate::cursor::Cursor;
 use crate::pen::FieldWriter;
-use scurry_ledger::{Counted, Cycle, ItemId, ItemKey, Limit, Period, Time};
+use scurry_ledger::{Cycle, ItemId, ItemKey, Limit, LimitSubject, Period, Time};
 
 /// Numbers of the things that a limit counts. Persisted.
 const SESSIONS: u8 = 0;
@@ -19,17 +19,17 @@ pub(super) fn take_threshold(from: &mut Cursor<'_>) -> Result<u8, Malformed> {
 pub(super) fn put_limit(pen: &mut FieldWriter<'_>, limit: &Limit, at: Time) {
     pen.name(&limit.id);
     match limit.counted {
-        Counted::Sessions => pen.byte(SESSIONS),
-        Counted::Units { unit, item: None } => {
+        LimitSubject::Sessions => pen.byte(SESSIONS),
+        LimitSubject::Units { unit, item: None } => {
             pen.byte(UNIT);
             pen.name(&unit);
         }
-        Counted::Units { unit, item: Some(ItemKey::Number(key)) } => {
+        LimitSubject::Units { unit, item: Some(ItemKey::Number(key)) } => {
             pen.byte(ITEM);
             pen.name(&unit);
             pen.varint(u64::from(key));
         }
-        Counted::Units { unit, item: Some(ItemKey::Id(id)) } => {
+        LimitSubject::Units { unit, item: Some(ItemKey::Id(id)) } => {
             pen.byte(NAMED_ITEM);
             pen.name(&unit);
             pen.string(id.as_bytes());
@@ -53,16 +53,16 @@ pub(super) fn put_limit(pen: &mut FieldWriter<'_>, limit: &Limit, at: Time) {
 pub(super) fn take_limit(from: &mut Cursor<'_>, at: Time) -> Result<Limit, Malformed> {
     let id = from.name()?;
     let counted = match from.byte()? {
-        SESSIONS => Counted::Sessions,
-        UNIT => Counted::Units { unit: from.name()?, item: None },
+        SESSIONS => LimitSubject::Sessions,
+        UNIT => LimitSubject::Units { unit: from.name()?, item: None },
         ITEM => {
             let unit = from.name()?;
-            Counted::Units { unit, item: Some(ItemKey::Number(from.narrow()?)) }
+            LimitSubject::Units { unit, item: Some(ItemKey::Number(from.narrow()?)) }
         }
         NAMED_ITEM => {
             let unit = from.name()?;
             let id = ItemId::new(from.string()?).ok_or(Malformed::Id)?;
-            Counted::Units { unit, item: Some(ItemKey::Id(id)) }
+            LimitSubject::Units { unit, item: Some(ItemKey::Id(id)) }
         }
         _ => return Err(Malformed::Choice),
     };

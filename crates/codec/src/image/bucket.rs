@@ -11,7 +11,7 @@
 //! | group | with flows: refunded, expired, voided, overdrawn |
 
 use super::{fits_six, narrow, part, six};
-use crate::reader::Reader;
+use crate::reader::ImageReader;
 use crate::writer::{GROUP_LEN_MAX, NAME_ROOM, Writer};
 use scurry_ledger::{Bucket, BucketNo, Time};
 
@@ -86,7 +86,7 @@ pub(super) fn put(w: &mut Writer<'_>, bucket: &Bucket, base: i64) {
 }
 
 /// Reads a bucket in place.
-pub(super) fn take(r: &mut Reader<'_>, base: i64, bucket: &mut Bucket) {
+pub(super) fn take(r: &mut ImageReader<'_>, base: i64, bucket: &mut Bucket) {
     r.name(&mut bucket.id);
     r.name(&mut bucket.unit);
     let fields = r.fixed::<{ MOVED_LEN + 2 }>();

@@ -12,7 +12,7 @@
 //! | short | when named: key |
 
 use super::{count, four, len, narrow, part};
-use crate::reader::Reader;
+use crate::reader::ImageReader;
 use crate::writer::{GROUP_LEN_MAX, NAME_ROOM, Writer};
 use scurry_ledger::{BucketNo, ITEM_KEY_LEN_MAX, Item, ItemId, ItemKey, Slice};
 
@@ -111,7 +111,7 @@ fn put_rarer<'a>(mut w: Writer<'a>, item: &Item, flags: u8) -> Writer<'a> {
 }
 
 /// Reads an item in place.
-pub(super) fn take(r: &mut Reader<'_>, item: &mut Item) {
+pub(super) fn take(r: &mut ImageReader<'_>, item: &mut Item) {
     r.name(&mut item.unit);
     let fields = r.fixed::<USED_LEN>();
     let flags = fields[0];
@@ -166,7 +166,7 @@ pub(super) fn take(r: &mut Reader<'_>, item: &mut Item) {
 
 /// Reads the fields that [`put_rarer`] writes.
 #[inline(never)]
-fn take_rarer(r: &mut Reader<'_>, item: &mut Item, flags: u8) {
+fn take_rarer(r: &mut ImageReader<'_>, item: &mut Item, flags: u8) {
     if flags & flag::BEYOND != 0 {
         [item.direct, item.uncollected, ..] = r.group();
     }

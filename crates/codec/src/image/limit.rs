@@ -10,9 +10,11 @@
 //! | short | when named: key of the item |
 
 use super::{narrow, take_period, unword, word};
-use crate::reader::Reader;
+use crate::reader::ImageReader;
 use crate::writer::{GROUP_LEN_MAX, NAME_ROOM, Writer};
-use scurry_ledger::{Counted, Cycle, ITEM_KEY_LEN_MAX, ItemId, ItemKey, Limit, Name, Period, Time};
+use scurry_ledger::{
+    Cycle, ITEM_KEY_LEN_MAX, ItemId, ItemKey, Limit, LimitSubject, Name, Period, Time,
+};
 
 /// Bits of the byte after the id.
 mod flag {
@@ -37,7 +39,7 @@ pub(super) fn put(w: &mut Writer<'_>, limit: &Limit, base: i64) {
     let told = told.map_or(0, |place| 1 + place as u8);
     let mut flags = limit.cycle.period as u8 | told << flag::TOLD_SHIFT;
     let (mut key, mut named) = (0, None);
-    if let Counted::Units { item, .. } = limit.counted {
+    if let LimitSubject::Units { item, .. } = limit.counted {
         flags |= flag::UNITS;
         match item {
             None => {}
@@ -52,7 +54,7 @@ pub(super) fn put(w: &mut Writer<'_>, limit: &Limit, base: i64) {
         }
     }
     w.byte(flags);
-    if let Counted::Units { unit, .. } = limit.counted {
+    if let LimitSubject::Units { unit, .. } = limit.counted {
         w.name(&unit);
     }
     let start = match limit.cycle.period {
@@ -66,7 +68,7 @@ pub(super) fn put(w: &mut Writer<'_>, limit: &Limit, base: i64) {
     }
 }
 
-pub(super) fn take(r: &mut Reader<'_>, base: i64) -> Option<Limit> {
+pub(super) fn take(r: &mut ImageReader<'_>, base: i64) -> Option<Limit> {
     let mut id = Name::EMPTY;
     r.name(&mut id);
     let flags = r.fixed::<1>()[0];
@@ -90,8 +92,8 @@ pub(super) fn take(r: &mut Reader<'_>, base: i64) -> Option<Limit> {
         r.fail();
     }
     let counted = match flags & flag::UNITS {
-        0 => Counted::Sessions,
-        _ => Counted::Units { unit, item },
+        0 => LimitSubject::Sessions,
+        _ => LimitSubject::Units { unit, item },
     };
     let told = match usize::from(flags >> flag::TOLD_SHIFT & 3) {
         0 => 0,

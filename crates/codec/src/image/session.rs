@@ -10,7 +10,7 @@
 //! | | answers, blob, items |
 
 use super::{SHORT_LEN_MAX, count, fits_six, four, item, len, part, six, unword, word};
-use crate::reader::Reader;
+use crate::reader::ImageReader;
 use crate::writer::{GROUP_LEN_MAX, Writer};
 use scurry_ledger::{Item, Overrun, Session, Time};
 
@@ -84,7 +84,7 @@ pub(super) fn put(w: &mut Writer<'_>, session: &Session) {
 }
 
 /// Reads a session in place: it is large, and its buffers are reused.
-pub(super) fn take(r: &mut Reader<'_>, session: &mut Session) {
+pub(super) fn take(r: &mut ImageReader<'_>, session: &mut Session) {
     if !session.id.load(r.short()) {
         r.fail();
     }

@@ -2,8 +2,9 @@
 
 use crate::support::{AT, CHECKSUM, LOG_ID, flipped, hex, name, seal};
 use scurry_codec::{
-    Balance, BucketAmounts, FRAME_LEN_MAX, Frame, FrameError, FrameWriter, Framed, Late, Malformed,
-    Record, RecordError, RecordSubject, Seal, decode_change, read_frame, read_raw_record,
+    Balance, BucketAmounts, DeferredRecord, FRAME_LEN_MAX, Frame, FrameError, FrameWriter, Framed,
+    Malformed, Record, RecordError, RecordSubject, Seal, decode_change, read_frame,
+    read_raw_record,
 };
 use scurry_ledger::{Account, BucketNo, BucketTerms, Change, Op, Posting, Status, Time, apply};
 
@@ -443,7 +444,7 @@ fn a_record_that_is_passed_on_says_the_same_later() {
         match (record, read_raw_record(late.bytes).expect("a record")) {
             (
                 Record::Account { id, change, balances },
-                Late::Account { id: i, change: c, left },
+                DeferredRecord::Account { id: i, change: c, left },
             ) => {
                 assert_eq!((id, change), (i, c));
                 let left: Vec<_> = left.map(|left| left.expect("it is whole")).collect();
@@ -453,14 +454,14 @@ fn a_record_that_is_passed_on_says_the_same_later() {
                 };
                 assert_eq!(left, balances.iter().map(same).collect::<Vec<_>>());
             }
-            (record, Late::Other(other)) => assert_eq!(record, other),
+            (record, DeferredRecord::Other(other)) => assert_eq!(record, other),
             other => panic!("{other:?}"),
         }
     }
     assert_eq!(passed.pass(), None);
     assert_eq!(lens, [body.len() - 4, 3, 1]);
     // A number too large for a bucket is skipped, and found when it is read.
-    let Ok(Late::Account { mut left, .. }) =
+    let Ok(DeferredRecord::Account { mut left, .. }) =
         read_raw_record(&[1, 0, 0, 1, 0, 0xff, 0xff, 0xff, 0xff, 0x7f, 0, 0])
     else {
         panic!("an account")

@@ -2,8 +2,8 @@
 
 use scurry_codec::{ImageError, decode_account, encode_account, encode_account_over};
 use scurry_ledger::{
-    Account, Bucket, BucketAttributes, Command, Counted, Create, Decision, ITEM_KEY_LEN_MAX, Id,
-    Item, ItemKey, ItemRequest, LimitTerms, Limits, Name, NewBucket, Period, Session,
+    Account, Bucket, BucketAttributes, Command, Create, Decision, ITEM_KEY_LEN_MAX, Id, Item,
+    ItemKey, ItemRequest, LimitSubject, LimitTerms, Limits, Name, NewBucket, Period, Session,
     SessionRequest, Status, Time, decide_in_place,
 };
 
@@ -80,11 +80,11 @@ fn full() -> Account {
         let terms = LimitTerms::Set { counted, amount, period, offset_minutes: offset };
         run(account, now, Command::Limit { txn, limit: name(id), terms });
     };
-    let all = Counted::Units { unit: name("octets"), item: None };
+    let all = LimitSubject::Units { unit: name("octets"), item: None };
     limit(&mut account, 1_700_000_007_000, b"t3", "all", all, 80, None);
-    let one = Counted::Units { unit: name("octets"), item: Some(7.into()) };
+    let one = LimitSubject::Units { unit: name("octets"), item: Some(7.into()) };
     limit(&mut account, 1_700_000_008_000, b"t4", "one", one, 50, Some(60));
-    limit(&mut account, 1_700_000_009_000, b"t5", "open", Counted::Sessions, 3, None);
+    limit(&mut account, 1_700_000_009_000, b"t5", "open", LimitSubject::Sessions, 3, None);
     let debit = Command::Debit { txn: b"t6", unit: name("octets"), amount: 5 };
     run(&mut account, 1_700_000_010_000, debit);
     account.expect("an account")
@@ -231,7 +231,7 @@ fn limits_of_any_item_key_come_back() {
     let (mut account, mut copy) = (full(), Account::empty(Status::Active));
     for key in ["-", "07", "10.4711", "the-longest-key-has-32-bytes-all", "0", "4294967295"] {
         let item = ItemKey::new(key.as_bytes());
-        account.limits[1].counted = Counted::Units { unit: name("octets"), item };
+        account.limits[1].counted = LimitSubject::Units { unit: name("octets"), item };
         let image = encode(&account);
         decode_account(&image, &mut copy).expect("whole");
         assert_eq!(copy, account, "{key}");
@@ -366,7 +366,7 @@ fn bits_without_a_meaning_are_refused() {
     // After a group of zeros, and one with the count.
     let at = 16 + 1 + 3 + 2;
     refuse_bits(&image, at, 0x90);
-    assert_eq!(account.limits[0].counted, Counted::Sessions);
+    assert_eq!(account.limits[0].counted, LimitSubject::Sessions);
     for wrong in [5, 6, 7, 0x60] {
         let mut image = image.clone();
         image[at] = wrong;

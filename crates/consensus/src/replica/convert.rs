@@ -1,9 +1,9 @@
 //! Conversions between the engine's messages and entries and those of this crate.
 
-use crate::replica::entry::{Entry, Kind, Members, Membership};
+use crate::replica::entry::{Entry, EntryKind, Members, Membership};
 use crate::replica::ids::{Index, NodeId, Round, Term};
 use crate::replica::log::{Log, engine_entry};
-use crate::replica::message::{Body, Message};
+use crate::replica::message::{Message, MessageBody};
 use raft::CAMPAIGN_TRANSFER;
 use raft::eraftpb::{
     ConfChangeSingle, ConfChangeTransition, ConfChangeType, ConfChangeV2, ConfState,
@@ -17,19 +17,19 @@ pub(crate) fn to_engine(message: &Message) -> RaftMessage {
     to.to = message.to.get();
     to.term = message.term.0;
     match &message.body {
-        Body::Append { previous, previous_term, committed, entries } => {
+        MessageBody::Append { previous, previous_term, committed, entries } => {
             to.set_msg_type(MessageType::MsgAppend);
             to.index = previous.0;
             to.log_term = previous_term.0;
             to.commit = committed.0;
             to.set_entries(entries.iter().map(entry_to_engine).collect::<Vec<_>>().into());
         }
-        Body::Appended { index, committed } => {
+        MessageBody::Appended { index, committed } => {
             to.set_msg_type(MessageType::MsgAppendResponse);
             to.index = index.0;
             to.commit = committed.0;
         }
-        Body::NotAppended { previous, hint, hint_term, committed } => {
+        MessageBody::NotAppended { previous, hint, hint_term, committed } => {
             to.set_msg_type(MessageType::MsgAppendResponse);
             to.index = previous.0;
             to.reject = true;
@@ -37,7 +37,7 @@ pub(crate) fn to_engine(message: &Message) -> RaftMessage {
             to.log_term = hint_term.0;
             to.commit = committed.0;
         }
-        Body::AskVote { before, transfer, last, last_term, committed, committed_term } => {
+        MessageBody::AskVote { before, transfer, last, last_term, committed, committed_term } => {
             to.set_msg_type(if *before {
                 MessageType::MsgRequestPreVote
             } else {
@@ -51,7 +51,7 @@ pub(crate) fn to_engine(message: &Message) -> RaftMessage {
             to.commit = committed.0;
             to.commit_term = committed_term.0;
         }
-        Body::Vote { before, granted, committed, committed_term } => {
+        MessageBody::Vote { before, granted, committed, committed_term } => {
             to.set_msg_type(if *before {
                 MessageType::MsgRequestPreVoteResponse
             } else {
@@ -61,8 +61,8 @@ pub(crate) fn to_engine(message: &Message) -> RaftMessage {
             to.commit = committed.0;
             to.commit_term = committed_term.0;
         }
-        Body::Heartbeat { committed, round } | Body::Alive { committed, round } => {
-            let is_alive = matches!(message.body, Body::Alive { .. });
+        MessageBody::Heartbeat { committed, round } | MessageBody::Alive { committed, round } => {
+            let is_alive = matches!(message.body, MessageBody::Alive { .. });
             to.set_msg_type(if is_alive {
                 MessageType::MsgHeartbeatResponse
             } else {
@@ -73,7 +73,7 @@ pub(crate) fn to_engine(message: &Message) -> RaftMessage {
                 to.context = round.0.to_le_bytes().to_vec().into();
             }
         }
-        Body::StandNow => to.set_msg_type(MessageType::MsgTimeoutNow),
+        MessageBody::TimeoutNow => to.set_msg_type(MessageType::MsgTimeoutNow),
     }
     to
 }
@@ -92,16 +92,18 @@ pub(crate) fn from_engine(message: &RaftMessage, log: &Log) -> Option<Message> {
                 |of: &RaftEntry| log.entry(Index(of.index)).filter(|is| is.term.0 == of.term);
             let entries = message.entries.iter().map(content).collect::<Option<Vec<Entry>>>()?;
             let (previous, previous_term) = (Index(message.index), Term(message.log_term));
-            Body::Append { previous, previous_term, committed, entries }
+            MessageBody::Append { previous, previous_term, committed, entries }
         }
-        MessageType::MsgAppendResponse if message.reject => Body::NotAppended {
+        MessageType::MsgAppendResponse if message.reject => MessageBody::NotAppended {
             previous: Index(message.index),
             hint: Index(message.reject_hint),
             hint_term: Term(message.log_term),
             committed,
         },
-        MessageType::MsgAppendResponse => Body::Appended { index: Index(message.index), committed },
-        MessageType::MsgRequestVote | MessageType::MsgRequestPreVote => Body::AskVote {
+        MessageType::MsgAppendResponse => {
+            MessageBody::Appended { index: Index(message.index), committed }
+        }
+        MessageType::MsgRequestVote | MessageType::MsgRequestPreVote => MessageBody::AskVote {
             before,
             transfer: message.context == CAMPAIGN_TRANSFER,
             last: Index(message.index),
@@ -110,13 +112,15 @@ pub(crate) fn from_engine(message: &RaftMessage, log: &Log) -> Option<Message> {
             committed_term,
         },
         MessageType::MsgRequestVoteResponse | MessageType::MsgRequestPreVoteResponse => {
-            Body::Vote { before, granted: !message.reject, committed, committed_term }
+            MessageBody::Vote { before, granted: !message.reject, committed, committed_term }
         }
-        MessageType::MsgHeartbeat => Body::Heartbeat { committed, round: round(&message.context) },
+        MessageType::MsgHeartbeat => {
+            MessageBody::Heartbeat { committed, round: round(&message.context) }
+        }
         MessageType::MsgHeartbeatResponse => {
-            Body::Alive { committed, round: round(&message.context) }
+            MessageBody::Alive { committed, round: round(&message.context) }
         }
-        MessageType::MsgTimeoutNow => Body::StandNow,
+        MessageType::MsgTimeoutNow => MessageBody::TimeoutNow,
         // The host never causes the other kinds, or they stay within the engine.
         _ => return None,
     };
@@ -136,12 +140,12 @@ pub(crate) fn is_turn(entry: &RaftEntry) -> bool {
 
 /// Returns an entry that the engine has created by itself.
 pub(crate) fn made_by_engine(entry: &RaftEntry) -> Entry {
-    let kind = if is_turn(entry) { Kind::Switched } else { Kind::Empty };
+    let kind = if is_turn(entry) { EntryKind::MembersFinal } else { EntryKind::Empty };
     Entry { term: Term(entry.term), index: Index(entry.index), kind }
 }
 
 fn entry_to_engine(entry: &Entry) -> RaftEntry {
-    let is_turn = matches!(entry.kind, Kind::Members(_) | Kind::Switched);
+    let is_turn = matches!(entry.kind, EntryKind::Members(_) | EntryKind::MembersFinal);
     engine_entry(entry.term, entry.index, is_turn)
 }
 

@@ -19,7 +19,7 @@ pub enum Role {
 
 /// A node's role, term and leader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Standing {
+pub struct RoleAndTerm {
     /// The node's role.
     pub role: Role,
     /// The node's term.
@@ -68,7 +68,7 @@ pub struct Effects {
     pub committed: Index,
     /// Role, term and leader, when they have changed. When a leader enters another term or no longer leads, its pending
     /// reads are void.
-    pub standing: Option<Standing>,
+    pub standing: Option<RoleAndTerm>,
     /// The members, when they have changed.
     pub membership: Option<Membership>,
     /// Reads that may be answered: everything they show is committed, and no other leader had committed more before
@@ -77,7 +77,7 @@ pub struct Effects {
     /// Nodes that need a snapshot because this log no longer has the entries that they lack. Each is listed once. The
     /// host reports the outcome with [`Replica::caught_up`](crate::replica::Replica::caught_up) or
     /// [`Replica::snapshot_failed`](crate::replica::Replica::snapshot_failed), and does not compact in the meantime.
-    pub behind: Vec<NodeId>,
+    pub need_snapshot: Vec<NodeId>,
 }
 
 impl Effects {
@@ -88,6 +88,6 @@ impl Effects {
             && self.standing.is_none()
             && self.membership.is_none()
             && self.reads.is_empty()
-            && self.behind.is_empty()
+            && self.need_snapshot.is_empty()
     }
 }

@@ -17,16 +17,16 @@ pub struct Descriptor {
 
 /// Content of an entry.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum EntryKind {
     /// The first entry of a leader's term.
     Empty,
     /// A frame.
     Frame(Descriptor),
-    /// Start of a change of members. Until [`Kind::Switched`] every decision takes a majority of the old voters and a
+    /// Start of a change of members. Until [`EntryKind::MembersFinal`] every decision takes a majority of the old voters and a
     /// majority of the new ones.
     Members(Box<Members>),
     /// End of a change of members: the old voters no longer count.
-    Switched,
+    MembersFinal,
 }
 
 /// An entry of the replicated log.
@@ -37,7 +37,7 @@ pub struct Entry {
     /// The position in the log.
     pub index: Index,
     /// The content.
-    pub kind: Kind,
+    pub kind: EntryKind,
 }
 
 /// The nodes that have a copy of the log: voters count for majorities, learners do not.

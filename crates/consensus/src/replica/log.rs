@@ -1,7 +1,7 @@
 //! The log in memory, 40 bytes an entry after its base, and the engine's view of it.
 
 use crate::replica::effects::Vote;
-use crate::replica::entry::{Descriptor, Entry, Kind, Members};
+use crate::replica::entry::{Descriptor, Entry, EntryKind, Members};
 use crate::replica::ids::{Index, NUMBER_MAX, Sequence, Term};
 use raft::eraftpb::{ConfState, Entry as RaftEntry, EntryType, HardState, Snapshot};
 use raft::{GetEntriesContext, RaftState, Storage, StorageError};
@@ -202,16 +202,16 @@ impl Log {
     pub(crate) fn entry(&self, index: Index) -> Option<Entry> {
         let slot = self.slot(index)?;
         let kind = match slot.kind {
-            SlotKind::Empty => Kind::Empty,
-            SlotKind::Frame => Kind::Frame(Descriptor {
+            SlotKind::Empty => EntryKind::Empty,
+            SlotKind::Frame => EntryKind::Frame(Descriptor {
                 first: slot.first,
                 last: slot.last,
                 len: u32::try_from(self.bytes(Index(index.0 - 1), index)).unwrap_or(u32::MAX),
                 checksum: slot.checksum,
             }),
             SlotKind::Turn => match self.turns.get(&index)? {
-                Some(members) => Kind::Members(members.clone()),
-                None => Kind::Switched,
+                Some(members) => EntryKind::Members(members.clone()),
+                None => EntryKind::MembersFinal,
             },
         };
         Some(Entry { term: slot.term, index, kind })
@@ -234,17 +234,17 @@ impl Log {
         let empty = Slot { term, first: none, last: none, end, checksum: 0, kind };
         let turn = Slot { kind: SlotKind::Turn, ..empty };
         self.slots.push_back(match &entry.kind {
-            Kind::Empty => empty,
-            Kind::Frame(Descriptor { first, last, len, checksum }) => {
+            EntryKind::Empty => empty,
+            EntryKind::Frame(Descriptor { first, last, len, checksum }) => {
                 let (first, last, checksum) = (*first, *last, *checksum);
                 let end = end + u64::from(*len);
                 Slot { first, last, end, checksum, kind: SlotKind::Frame, ..empty }
             }
-            Kind::Members(members) => {
+            EntryKind::Members(members) => {
                 self.turns.insert(index, Some(members.clone()));
                 turn
             }
-            Kind::Switched => {
+            EntryKind::MembersFinal => {
                 self.turns.insert(index, None);
                 turn
             }
@@ -412,8 +412,8 @@ mod tests {
         Members::new(numbers.iter().filter_map(|number| NodeId::new(*number)), []).unwrap()
     }
 
-    fn recovered(kinds: &[(u64, Kind)]) -> Recovered {
-        let entry = |(index, (term, kind)): (u64, &(u64, Kind))| Entry {
+    fn recovered(kinds: &[(u64, EntryKind)]) -> Recovered {
+        let entry = |(index, (term, kind)): (u64, &(u64, EntryKind))| Entry {
             term: Term(*term),
             index: Index(index),
             kind: kind.clone(),
@@ -426,8 +426,8 @@ mod tests {
         }
     }
 
-    fn frame(len: u32) -> Kind {
-        Kind::Frame(Descriptor { first: Sequence(1), last: Sequence(2), len, checksum: 9 })
+    fn frame(len: u32) -> EntryKind {
+        EntryKind::Frame(Descriptor { first: Sequence(1), last: Sequence(2), len, checksum: 9 })
     }
 
     #[test]
@@ -437,7 +437,7 @@ mod tests {
 
     #[test]
     fn entries_come_back_until_they_are_cut_or_forgotten() {
-        let kinds = [(2, frame(10)), (2, Kind::Empty), (3, frame(5)), (3, frame(u32::MAX))];
+        let kinds = [(2, frame(10)), (2, EntryKind::Empty), (3, frame(5)), (3, frame(u32::MAX))];
         let found = recovered(&kinds);
         let mut log = Log::new(found.clone()).unwrap();
         for entry in &found.entries {
@@ -460,14 +460,14 @@ mod tests {
 
     #[test]
     fn a_base_is_never_within_a_change_of_members() {
-        let change = |numbers| Kind::Members(Box::new(members(numbers)));
+        let change = |numbers| EntryKind::Members(Box::new(members(numbers)));
         let kinds = [
             (2, change(&[1, 2])),
-            (2, Kind::Switched),
+            (2, EntryKind::MembersFinal),
             (2, frame(1)),
             (2, change(&[1, 2, 3])),
             (2, frame(1)),
-            (2, Kind::Switched),
+            (2, EntryKind::MembersFinal),
         ];
         let base = |to: u64| {
             let mut log = Log::new(recovered(&kinds)).unwrap();

@@ -1,8 +1,8 @@
 //! Messages between replicas, and their bytes: docs/formats/replica-messages.md.
 
-use crate::replica::entry::{Descriptor, Entry, Kind, Members};
+use crate::replica::entry::{Descriptor, Entry, EntryKind, Members};
 use crate::replica::ids::{Index, NUMBER_MAX, NodeId, Round, Sequence, Term};
-use crate::replica::wire::Reader;
+use crate::replica::wire::WireReader;
 
 /// Version of the encoding.
 const VERSION: u8 = 1;
@@ -16,11 +16,11 @@ pub struct Message {
     pub(crate) from: NodeId,
     pub(crate) to: NodeId,
     pub(crate) term: Term,
-    pub(crate) body: Body,
+    pub(crate) body: MessageBody,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Body {
+pub(crate) enum MessageBody {
     Append {
         /// The entry before the first of `entries`.
         previous: Index,
@@ -66,7 +66,7 @@ pub(crate) enum Body {
         committed: Index,
         round: Round,
     },
-    StandNow,
+    TimeoutNow,
 }
 
 /// Invalid bytes of a message. The sender speaks another protocol, or the bytes were changed on the way: close the
@@ -104,7 +104,7 @@ impl Message {
     /// Returns the entries of an append, in order; empty for other messages. Their bodies are sent before the message.
     pub fn entries(&self) -> &[Entry] {
         match &self.body {
-            Body::Append { entries, .. } => entries,
+            MessageBody::Append { entries, .. } => entries,
             _ => &[],
         }
     }
@@ -116,7 +116,7 @@ impl Message {
         assert!(is_term(self.term), "a message has no term: {:?}", self.term);
         let is_position = |index, term| (index == Index(0)) == (term == Term(0));
         match &self.body {
-            Body::Append { previous, previous_term, entries, .. } => {
+            MessageBody::Append { previous, previous_term, entries, .. } => {
                 assert!(is_position(*previous, *previous_term), "an append is after no entry");
                 assert!(*previous_term <= self.term, "an append is after an entry of a later term");
                 let (Some(first), Some(last)) = (entries.first(), entries.last()) else { return };
@@ -127,14 +127,14 @@ impl Message {
                 assert!(last.term >= first.term, "terms fall within an append");
                 assert!(last.term <= self.term, "an append has an entry of a later term");
             }
-            Body::AskVote { last, last_term, committed, committed_term, .. } => {
+            MessageBody::AskVote { last, last_term, committed, committed_term, .. } => {
                 assert!(
                     is_position(*last, *last_term),
                     "a candidate names an entry without a term"
                 );
                 assert!(is_position(*committed, *committed_term), "a commit has no term");
             }
-            Body::Vote { committed, committed_term, .. } => {
+            MessageBody::Vote { committed, committed_term, .. } => {
                 assert!(is_position(*committed, *committed_term), "a commit has no term");
             }
             _ => {}
@@ -145,48 +145,56 @@ impl Message {
     pub fn encode(&self, out: &mut Vec<u8>) {
         self.check();
         let kind = match &self.body {
-            Body::Append { .. } => 1,
-            Body::Appended { .. } => 2,
-            Body::NotAppended { .. } => 3,
-            Body::AskVote { .. } => 4,
-            Body::Vote { .. } => 5,
-            Body::Heartbeat { .. } => 6,
-            Body::Alive { .. } => 7,
-            Body::StandNow => 8,
+            MessageBody::Append { .. } => 1,
+            MessageBody::Appended { .. } => 2,
+            MessageBody::NotAppended { .. } => 3,
+            MessageBody::AskVote { .. } => 4,
+            MessageBody::Vote { .. } => 5,
+            MessageBody::Heartbeat { .. } => 6,
+            MessageBody::Alive { .. } => 7,
+            MessageBody::TimeoutNow => 8,
         };
         out.extend([VERSION, kind]);
         put(out, &[self.from.get(), self.to.get(), self.term.0]);
         match &self.body {
-            Body::Append { previous, previous_term, committed, entries } => {
+            MessageBody::Append { previous, previous_term, committed, entries } => {
                 put(out, &[previous.0, previous_term.0, committed.0]);
                 // No append comes near this: the log returns at most `ENTRIES_MAX` entries at a time, and the engine adds
                 // those of the step in which it sends.
                 out.extend(u32::try_from(entries.len()).unwrap_or(u32::MAX).to_le_bytes());
                 entries.iter().for_each(|entry| put_entry(out, entry));
             }
-            Body::Appended { index, committed } => put(out, &[index.0, committed.0]),
-            Body::NotAppended { previous, hint, hint_term, committed } => {
+            MessageBody::Appended { index, committed } => put(out, &[index.0, committed.0]),
+            MessageBody::NotAppended { previous, hint, hint_term, committed } => {
                 put(out, &[previous.0, hint.0, hint_term.0, committed.0]);
             }
-            Body::AskVote { before, transfer, last, last_term, committed, committed_term } => {
+            MessageBody::AskVote {
+                before,
+                transfer,
+                last,
+                last_term,
+                committed,
+                committed_term,
+            } => {
                 out.extend([u8::from(*before), u8::from(*transfer)]);
                 put(out, &[last.0, last_term.0, committed.0, committed_term.0]);
             }
-            Body::Vote { before, granted, committed, committed_term } => {
+            MessageBody::Vote { before, granted, committed, committed_term } => {
                 out.extend([u8::from(*before), u8::from(*granted)]);
                 put(out, &[committed.0, committed_term.0]);
             }
-            Body::Heartbeat { committed, round } | Body::Alive { committed, round } => {
+            MessageBody::Heartbeat { committed, round }
+            | MessageBody::Alive { committed, round } => {
                 put(out, &[committed.0, round.0]);
             }
-            Body::StandNow => {}
+            MessageBody::TimeoutNow => {}
         }
     }
 
     /// Decodes a message that takes up all of the bytes. Memory is allocated for at most as many entries as the bytes
     /// can hold, whatever length they claim.
     pub fn decode(bytes: &[u8]) -> Result<Message, DecodeError> {
-        let mut reader = Reader(bytes);
+        let mut reader = WireReader(bytes);
         let version = reader.u8().ok_or(DecodeError::Malformed)?;
         if version != VERSION {
             return Err(DecodeError::Version(version));
@@ -205,21 +213,21 @@ fn put(out: &mut Vec<u8>, numbers: &[u64]) {
 
 fn put_entry(out: &mut Vec<u8>, entry: &Entry) {
     let kind = match &entry.kind {
-        Kind::Empty => 1,
-        Kind::Frame(_) => 2,
-        Kind::Members(_) => 3,
-        Kind::Switched => 4,
+        EntryKind::Empty => 1,
+        EntryKind::Frame(_) => 2,
+        EntryKind::Members(_) => 3,
+        EntryKind::MembersFinal => 4,
     };
     out.push(kind);
     put(out, &[entry.term.0]);
     match &entry.kind {
-        Kind::Empty | Kind::Switched => {}
-        Kind::Frame(Descriptor { first, last, len, checksum }) => {
+        EntryKind::Empty | EntryKind::MembersFinal => {}
+        EntryKind::Frame(Descriptor { first, last, len, checksum }) => {
             put(out, &[first.0, last.0]);
             out.extend(len.to_le_bytes());
             out.extend(checksum.to_le_bytes());
         }
-        Kind::Members(members) => {
+        EntryKind::Members(members) => {
             for nodes in [members.voters(), members.learners()] {
                 // `Members::new` allows at most 255 of each.
                 out.push(u8::try_from(nodes.len()).unwrap_or(u8::MAX));
@@ -229,7 +237,7 @@ fn put_entry(out: &mut Vec<u8>, entry: &Entry) {
     }
 }
 
-fn read(reader: &mut Reader<'_>) -> Option<Message> {
+fn read(reader: &mut WireReader<'_>) -> Option<Message> {
     let kind = reader.u8()?;
     let (from, to) = (NodeId::new(reader.u64()?)?, NodeId::new(reader.u64()?)?);
     let sender_term = term(reader).filter(|term| *term > Term(0))?;
@@ -238,53 +246,53 @@ fn read(reader: &mut Reader<'_>) -> Option<Message> {
             let (previous, previous_term) = position(reader)?;
             let committed = index(reader)?;
             let entries = entries(reader, previous, previous_term, sender_term)?;
-            Body::Append { previous, previous_term, committed, entries }
+            MessageBody::Append { previous, previous_term, committed, entries }
         }
-        2 => Body::Appended { index: index(reader)?, committed: index(reader)? },
+        2 => MessageBody::Appended { index: index(reader)?, committed: index(reader)? },
         3 => {
             let previous = index(reader)?;
             let (hint, hint_term) = (index(reader)?, term(reader)?);
-            Body::NotAppended { previous, hint, hint_term, committed: index(reader)? }
+            MessageBody::NotAppended { previous, hint, hint_term, committed: index(reader)? }
         }
         4 => {
             let (before, transfer) = (flag(reader)?, flag(reader)?);
             let (last, last_term) = position(reader)?;
             let (committed, committed_term) = position(reader)?;
-            Body::AskVote { before, transfer, last, last_term, committed, committed_term }
+            MessageBody::AskVote { before, transfer, last, last_term, committed, committed_term }
         }
         5 => {
             let (before, granted) = (flag(reader)?, flag(reader)?);
             let (committed, committed_term) = position(reader)?;
-            Body::Vote { before, granted, committed, committed_term }
+            MessageBody::Vote { before, granted, committed, committed_term }
         }
-        6 => Body::Heartbeat { committed: index(reader)?, round: Round(reader.u64()?) },
-        7 => Body::Alive { committed: index(reader)?, round: Round(reader.u64()?) },
-        8 => Body::StandNow,
+        6 => MessageBody::Heartbeat { committed: index(reader)?, round: Round(reader.u64()?) },
+        7 => MessageBody::Alive { committed: index(reader)?, round: Round(reader.u64()?) },
+        8 => MessageBody::TimeoutNow,
         _ => return None,
     };
     Some(Message { from, to, term: sender_term, body })
 }
 
 /// Reads a number that is valid as a term or an index.
-fn number(reader: &mut Reader<'_>) -> Option<u64> {
+fn number(reader: &mut WireReader<'_>) -> Option<u64> {
     reader.u64().filter(|number| *number < NUMBER_MAX)
 }
 
-fn index(reader: &mut Reader<'_>) -> Option<Index> {
+fn index(reader: &mut WireReader<'_>) -> Option<Index> {
     number(reader).map(Index)
 }
 
-fn term(reader: &mut Reader<'_>) -> Option<Term> {
+fn term(reader: &mut WireReader<'_>) -> Option<Term> {
     number(reader).map(Term)
 }
 
 /// Reads an index and its term: both are 0 or neither is.
-fn position(reader: &mut Reader<'_>) -> Option<(Index, Term)> {
+fn position(reader: &mut WireReader<'_>) -> Option<(Index, Term)> {
     let (index, term) = (index(reader)?, term(reader)?);
     ((index == Index(0)) == (term == Term(0))).then_some((index, term))
 }
 
-fn flag(reader: &mut Reader<'_>) -> Option<bool> {
+fn flag(reader: &mut WireReader<'_>) -> Option<bool> {
     match reader.u8()? {
         0 => Some(false),
         1 => Some(true),
@@ -294,7 +302,7 @@ fn flag(reader: &mut Reader<'_>) -> Option<bool> {
 
 /// Reads entries whose terms never decrease and do not exceed the leader's.
 fn entries(
-    reader: &mut Reader<'_>,
+    reader: &mut WireReader<'_>,
     previous: Index,
     previous_term: Term,
     leader: Term,
@@ -310,15 +318,15 @@ fn entries(
         let kind = reader.u8()?;
         last_term = term(reader).filter(|term| (last_term..=leader).contains(term))?;
         let kind = match kind {
-            1 => Kind::Empty,
-            2 => Kind::Frame(Descriptor {
+            1 => EntryKind::Empty,
+            2 => EntryKind::Frame(Descriptor {
                 first: Sequence(reader.u64()?),
                 last: Sequence(reader.u64()?),
                 len: reader.u32()?,
                 checksum: reader.u32()?,
             }),
-            3 => Kind::Members(Box::new(Members::new(nodes(reader)?, nodes(reader)?).ok()?)),
-            4 => Kind::Switched,
+            3 => EntryKind::Members(Box::new(Members::new(nodes(reader)?, nodes(reader)?).ok()?)),
+            4 => EntryKind::MembersFinal,
             _ => return None,
         };
         entries.push(Entry { term: last_term, index: Index(index), kind });
@@ -327,7 +335,7 @@ fn entries(
 }
 
 /// Reads a list of nodes in ascending order.
-fn nodes(reader: &mut Reader<'_>) -> Option<Vec<NodeId>> {
+fn nodes(reader: &mut WireReader<'_>) -> Option<Vec<NodeId>> {
     let count = reader.u8()?;
     let nodes: Vec<NodeId> =
         (0..count).map(|_| NodeId::new(reader.u64()?)).collect::<Option<_>>()?;
@@ -347,25 +355,30 @@ mod tests {
         let descriptor = Descriptor { first, last, len: 700, checksum: 0xdead_beef };
         let members = Members::new([node(1), node(2)], [node(u64::MAX)]).unwrap();
         let kinds = [
-            Kind::Empty,
-            Kind::Frame(descriptor),
-            Kind::Members(Box::new(members)),
-            Kind::Switched,
+            EntryKind::Empty,
+            EntryKind::Frame(descriptor),
+            EntryKind::Members(Box::new(members)),
+            EntryKind::MembersFinal,
         ];
         let entry = |(index, kind)| Entry { term: Term(3), index: Index(index), kind };
         let entries = (8..).zip(kinds).map(entry).collect();
         let (committed, committed_term) = (Index(6), Term(2));
         let bodies = [
-            Body::Append { previous: Index(7), previous_term: Term(2), committed, entries },
-            Body::Append {
+            MessageBody::Append { previous: Index(7), previous_term: Term(2), committed, entries },
+            MessageBody::Append {
                 previous: Index(0),
                 previous_term: Term(0),
                 committed: Index(0),
                 entries: Vec::new(),
             },
-            Body::Appended { index: Index(11), committed },
-            Body::NotAppended { previous: Index(7), hint: Index(5), hint_term: Term(1), committed },
-            Body::AskVote {
+            MessageBody::Appended { index: Index(11), committed },
+            MessageBody::NotAppended {
+                previous: Index(7),
+                hint: Index(5),
+                hint_term: Term(1),
+                committed,
+            },
+            MessageBody::AskVote {
                 before: true,
                 transfer: false,
                 last: Index(7),
@@ -373,15 +386,15 @@ mod tests {
                 committed,
                 committed_term,
             },
-            Body::Vote {
+            MessageBody::Vote {
                 before: false,
                 granted: true,
                 committed: Index(0),
                 committed_term: Term(0),
             },
-            Body::Heartbeat { committed, round: Round(77) },
-            Body::Alive { committed, round: Round(0) },
-            Body::StandNow,
+            MessageBody::Heartbeat { committed, round: Round(77) },
+            MessageBody::Alive { committed, round: Round(0) },
+            MessageBody::TimeoutNow,
         ];
         let message = |body| Message { from: node(1), to: node(2), term: Term(4), body };
         bodies.into_iter().map(message).collect()

@@ -15,7 +15,7 @@ pub struct Settings {
     pub heartbeat_ticks: u16,
     /// Ticks that this node waits longer than others before it becomes a candidate, so that a preferred node is first.
     /// A preference in the counting of votes could leave two of three nodes without a leader.
-    pub patience: u16,
+    pub extra_election_ticks: u16,
     /// Seed of the drawn timeouts; different on each node.
     pub seed: u64,
     /// Maximum number of unacknowledged appends to one node.
@@ -51,7 +51,7 @@ impl Settings {
             id,
             election_ticks: 10,
             heartbeat_ticks: 2,
-            patience: 0,
+            extra_election_ticks: 0,
             seed,
             window: 256,
             append_bytes: 256 << 10,

@@ -3,12 +3,12 @@
 use crate::replica::effects::{Store, Vote};
 use crate::replica::entry::Entry;
 use crate::replica::ids::{Index, Ticket};
-use crate::replica::message::{Body, Message};
+use crate::replica::message::{Message, MessageBody};
 use std::collections::VecDeque;
 
 /// A store that the host has not taken yet.
 #[derive(Debug)]
-struct Gathered {
+struct PendingStore {
     /// The engine's number of the last `Ready` in this store.
     number: u64,
     vote: Option<Vote>,
@@ -32,7 +32,7 @@ struct UnderWay {
 #[derive(Debug)]
 pub(crate) struct Stores {
     tickets: u64,
-    gathered: Option<Gathered>,
+    gathered: Option<PendingStore>,
     under_way: VecDeque<UnderWay>,
     /// The vote on the device.
     durable: Vote,
@@ -146,7 +146,7 @@ impl Stores {
         if vote.is_none() && entries.is_empty() {
             return !self.are_done();
         }
-        let empty = || Gathered {
+        let empty = || PendingStore {
             number,
             vote: None,
             truncate_from: None,
@@ -185,12 +185,12 @@ impl Stores {
         // While a disk hangs, the leader repeats its appends: one response is enough.
         let same = |before: &&mut Message| {
             (before.to, before.term) == (message.to, message.term)
-                && matches!(before.body, Body::Appended { .. })
+                && matches!(before.body, MessageBody::Appended { .. })
         };
-        if let Body::Appended { index, .. } = message.body
+        if let MessageBody::Appended { index, .. } = message.body
             && let Some(before) = held.iter_mut().find(same)
         {
-            if !matches!(before.body, Body::Appended { index: older, .. } if older > index) {
+            if !matches!(before.body, MessageBody::Appended { index: older, .. } if older > index) {
                 *before = message;
             }
             return None;
@@ -201,7 +201,7 @@ impl Stores {
 
     /// Returns the next store for the host to write, with the commit index.
     pub(crate) fn take(&mut self, committed: Index) -> Option<Store> {
-        let Gathered { number, vote, truncate_from, entries, held } = self.gathered.take()?;
+        let PendingStore { number, vote, truncate_from, entries, held } = self.gathered.take()?;
         // A skipped or repeated entry would be a gap that no restart can repair.
         assert!(
             entries.is_sorted_by(|a, b| a.index.next() == b.index && a.term <= b.term),
@@ -252,17 +252,17 @@ impl Stores {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::replica::entry::Kind;
+    use crate::replica::entry::EntryKind;
     use crate::replica::ids::{NodeId, Term};
 
     fn entries(term: u64, indexes: std::ops::RangeInclusive<u64>) -> Vec<Entry> {
-        let entry = |index| Entry { term: Term(term), index: Index(index), kind: Kind::Empty };
+        let entry = |index| Entry { term: Term(term), index: Index(index), kind: EntryKind::Empty };
         indexes.map(entry).collect()
     }
 
     fn appended(index: u64) -> Message {
         let (from, to) = (NodeId::new(1).unwrap(), NodeId::new(2).unwrap());
-        let body = Body::Appended { index: Index(index), committed: Index(0) };
+        let body = MessageBody::Appended { index: Index(index), committed: Index(0) };
         Message { from, to, term: Term(1), body }
     }
 

@@ -1,9 +1,9 @@
 //! Reading of little-endian numbers with every length checked.
 
 /// Reader over the remaining bytes.
-pub(crate) struct Reader<'a>(pub(crate) &'a [u8]);
+pub(crate) struct WireReader<'a>(pub(crate) &'a [u8]);
 
-impl Reader<'_> {
+impl WireReader<'_> {
     pub(crate) fn bytes<const N: usize>(&mut self) -> Option<[u8; N]> {
         let (bytes, rest) = self.0.split_first_chunk()?;
         self.0 = rest;

@@ -1,18 +1,18 @@
 //! Creates a shard's group from the contents of the shard's files, and recovers the shard up to the commit.
 
 use crate::replica::{
-    Descriptor, Entry, Index, Kind, Members, NodeId, Recovered, Replica, Sequence, Settings, Term,
-    Vote,
+    Descriptor, Entry, EntryKind, Index, Members, NodeId, Recovered, Replica, Sequence, Settings,
+    Term, Vote,
 };
-use crate::shard::bodies::{Bodies, End, SWITCHED, chain_of};
-use crate::shard::channel::{HostEnd, Progress, Remade, Ring, ToCore};
+use crate::shard::channel::{HostEnd, Progress, RebuiltShard, ToCore, WakeFn};
 use crate::shard::device::{LogDevice, Task};
+use crate::shard::entry_frames::{End, EntryFrames, SWITCHED, chain_of};
 use crate::shard::position::LogPosition;
-use crate::shard::shard_group::{Beginning, ShardGroup, base_from};
+use crate::shard::shard_group::{InitialState, ShardGroup, base_from};
 use scurry_codec::{GroupMembers, LogFormat};
 use scurry_engine::{
     Config, Disk, FollowError, GroupEntry, GroupLog, LogBallot, LogBase, LogFollower, LogId,
-    LogWriter, RecoveryError, Shard, Shown, Until, Version, recover,
+    LogWriter, RecoveryEnd, RecoveryError, Shard, SnapshotSequences, Version, recover,
 };
 use scurry_ledger::Time;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ pub struct ShardFiles<D: Disk> {
     /// Reader for frames that are no longer in memory.
     pub reader: LogFollower<D>,
     /// The snapshots on the device.
-    pub snapshots: Vec<Shown>,
+    pub snapshots: Vec<SnapshotSequences>,
 }
 
 impl<D: Disk> ShardFiles<D> {
@@ -49,7 +49,7 @@ impl<D: Disk> ShardFiles<D> {
 }
 
 /// A shard's group, and the other ends of its channels.
-pub struct Begun<D: Disk> {
+pub struct ShardGroupParts<D: Disk> {
     /// The group.
     pub group: ShardGroup,
     /// The device that executes its tasks.
@@ -72,8 +72,8 @@ pub fn begin<D: Disk>(
     settings: Settings,
     founder: NodeId,
     log_bytes: u64,
-    ring: Ring,
-) -> Result<Begun<D>, String> {
+    ring: WakeFn,
+) -> Result<ShardGroupParts<D>, String> {
     let applied = files.committed();
     let shows = files.shows();
     let ShardFiles { log, found, ballot, writer, mut reader, snapshots } = files;
@@ -107,7 +107,7 @@ pub fn begin<D: Disk>(
         None => found.chain,
     };
     let end = End { index: applied.index, sequence: applied.sequence, at, chain };
-    let mut kept = Bodies::new(seal, end);
+    let mut kept = EntryFrames::new(seal, end);
     for frame in tail {
         kept.push_stored(frame).ok_or("a frame of the log is none, or is not the next one")?;
     }
@@ -129,7 +129,7 @@ pub fn begin<D: Disk>(
     let (to_core, orders) = channel();
     let progress = Arc::new(Progress::default());
     progress.note_applied(applied.sequence);
-    let beginning = Beginning {
+    let beginning = InitialState {
         shard,
         replica,
         bodies: kept,
@@ -142,19 +142,26 @@ pub fn begin<D: Disk>(
         shows,
     };
     let device = LogDevice { writer, ballot, log_bytes };
-    Ok(Begun { group: ShardGroup::new(beginning), device, tasks, reader, orders, progress })
+    Ok(ShardGroupParts {
+        group: ShardGroup::new(beginning),
+        device,
+        tasks,
+        reader,
+        orders,
+        progress,
+    })
 }
 
 fn entry_of(entry: &GroupEntry) -> Result<Entry, String> {
     let kind = match entry.members.as_deref() {
-        None => Kind::Frame(Descriptor {
+        None => EntryKind::Frame(Descriptor {
             first: Sequence(entry.first),
             last: Sequence(entry.last),
             len: entry.len,
             checksum: entry.content,
         }),
-        Some([]) => Kind::Empty,
-        Some(bytes) if bytes == SWITCHED => Kind::Switched,
+        Some([]) => EntryKind::Empty,
+        Some(bytes) if bytes == SWITCHED => EntryKind::MembersFinal,
         Some(bytes) => {
             let named = GroupMembers::decode(bytes).map_err(|error| error.to_string())?;
             let of = |votes| {
@@ -162,7 +169,7 @@ fn entry_of(entry: &GroupEntry) -> Result<Entry, String> {
                 members.filter_map(|member| NodeId::new(member.id))
             };
             let members = Members::new(of(true), of(false)).map_err(|error| error.to_string())?;
-            Kind::Members(Box::new(members))
+            EntryKind::Members(Box::new(members))
         }
     };
     Ok(Entry { term: Term(entry.term), index: Index(entry.index), kind })
@@ -174,11 +181,11 @@ pub fn recover_to<D: Disk>(
     log: LogId,
     config: Config,
     sequence: Sequence,
-) -> Result<Remade, RecoveryError> {
+) -> Result<RebuiltShard, RecoveryError> {
     let mut shard = Box::new(Shard::new(config));
-    let until = Until::Committed(sequence.get());
+    let until = RecoveryEnd::Committed(sequence.get());
     let found = recover(disk, log, until, shard.as_mut(), |_| {})?;
     shard.note_version(Version::new(found.version_last).unwrap_or(Version::LAST));
     shard.keep_journal_in(log, LogFormat::Replicated, sequence.next().get());
-    Ok(Remade { shard, at: found.at })
+    Ok(RebuiltShard { shard, at: found.at })
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 /// The reason why a node must end, and whether it may be started again with its files.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Broken {
+pub enum StopReason {
     /// The process ends; it can be started again and continues with what the device has.
     Stops(String),
     /// The node ends for good: its log lacks entries that it had stored and confirmed. With these files it could help
@@ -12,9 +12,9 @@ pub enum Broken {
     Retires(String),
 }
 
-impl fmt::Display for Broken {
+impl fmt::Display for StopReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (Broken::Stops(why) | Broken::Retires(why)) = self;
+        let (StopReason::Stops(why) | StopReason::Retires(why)) = self;
         f.write_str(why)
     }
 }

@@ -2,17 +2,17 @@
 //! committed frames and the core's role.
 
 use crate::replica::Sequence;
-use scurry_engine::{Shard, Shown};
+use scurry_engine::{Shard, SnapshotSequences};
 use scurry_ledger::Time;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
 
 /// The bytes of a frame of a replicated log.
-pub type Body = Arc<Vec<u8>>;
+pub type FrameBytes = Arc<Vec<u8>>;
 
 /// Function that wakes a sleeping core.
-pub type Ring = Arc<dyn Fn() + Send + Sync>;
+pub type WakeFn = Arc<dyn Fn() + Send + Sync>;
 
 /// Id of a period in which a core leads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,7 +61,7 @@ pub enum FromCore {
     /// A snapshot counts from now on, and the log up to `needless` is no longer needed.
     Snapshot {
         /// The sequences that the snapshot shows.
-        shown: Shown,
+        shown: SnapshotSequences,
         /// The last sequence that is no longer needed.
         needless: Sequence,
     },
@@ -72,7 +72,7 @@ pub enum FromCore {
 /// Message from the host to a core; processed in the order in which they are sent.
 pub enum ToCore {
     /// Committed frames that follow those the core has.
-    Apply(Vec<Body>),
+    Apply(Vec<FrameBytes>),
     /// The core leads: it has applied the whole log, which ends at this sequence and time.
     Lead {
         /// Id of this leadership.
@@ -97,11 +97,11 @@ pub enum ToCore {
     Await,
     /// The shard that replaces the core's: that one shows executed records that were not committed, or lacks a
     /// snapshot.
-    Replace(Remade),
+    Replace(RebuiltShard),
 }
 
 /// A shard that was rebuilt from the device.
-pub struct Remade {
+pub struct RebuiltShard {
     /// The shard.
     pub shard: Box<Shard>,
     /// Lowest time that the core's clock may show: snapshots omit what had expired by then.
@@ -213,7 +213,7 @@ impl CoreEnd {
 /// The host's end of the channel.
 pub(crate) struct HostEnd {
     pub(crate) orders: Sender<ToCore>,
-    pub(crate) ring: Ring,
+    pub(crate) ring: WakeFn,
     pub(crate) progress: Arc<Progress>,
 }
 

@@ -1,7 +1,7 @@
 //! The durable storage of a shard's group: its vote and its log. All waiting orders share one sync.
 
 use crate::replica::{Index, Sequence, Ticket};
-use crate::shard::channel::Body;
+use crate::shard::channel::FrameBytes;
 use scurry_engine::{Disk, LogBallot, LogBase, LogWriter, Vote, is_disk_full};
 use std::io;
 
@@ -18,7 +18,7 @@ pub struct Order {
     /// All entries from this index on are removed before any frame is written.
     pub truncate_from: Option<Index>,
     /// Frames with the records from `first` to `last`.
-    pub frames: Vec<Body>,
+    pub frames: Vec<FrameBytes>,
     /// The first sequence.
     pub first: Sequence,
     /// The last sequence.
@@ -84,7 +84,7 @@ pub enum Stored {
 
 /// The outcome of a task.
 #[derive(Debug)]
-pub enum Worked {
+pub enum TaskOutcome {
     /// The task is done. Contains the next task when one of another kind was taken from the queue.
     GoesOn(Option<Task>),
     /// The device must not be used again: the receiver of its reports has ended, or the device has failed.
@@ -110,12 +110,13 @@ impl<D: Disk> LogDevice<D> {
         more: impl FnMut() -> Option<Task>,
         tell: &impl Fn(Stored) -> bool,
         rest: &impl Fn(),
-    ) -> Worked {
+    ) -> TaskOutcome {
         let (batch, next) = match task {
             Task::Store(order) => take(order, more),
             Task::Mark { mut frame, next: first, sure } => {
                 assert!(sure < first, "a mark calls more committed than the log has");
-                let marked = patiently((tell, rest), || self.writer.write(first.0, &mut frame));
+                let marked =
+                    retry_while_full((tell, rest), || self.writer.write(first.0, &mut frame));
                 return match marked.and_then(|()| self.writer.sync()) {
                     Ok(()) => {
                         // Notes how far the log was synced, so that a start notices a log whose end is missing together
@@ -123,11 +124,11 @@ impl<D: Disk> LogDevice<D> {
                         if let Err(error) = self.writer.raise_reach(sure.0) {
                             tracing::warn!("{NOT_NOTED}: {error}");
                         }
-                        Worked::GoesOn(None)
+                        TaskOutcome::GoesOn(None)
                     }
                     Err(error) => {
                         tell(Stored::Failed(error));
-                        Worked::Ends
+                        TaskOutcome::Ends
                     }
                 };
             }
@@ -135,7 +136,7 @@ impl<D: Disk> LogDevice<D> {
                 if let Err(error) = self.writer.forget(&base, self.log_bytes) {
                     tracing::warn!("the log was not made shorter: {error}");
                 }
-                return Worked::GoesOn(None);
+                return TaskOutcome::GoesOn(None);
             }
             Task::Begin(base) => {
                 let (said, has_failed) = match self.writer.begin_at(&base) {
@@ -143,13 +144,13 @@ impl<D: Disk> LogDevice<D> {
                     Err(error) => (Stored::Failed(error), true),
                 };
                 return match tell(said) && !has_failed {
-                    true => Worked::GoesOn(None),
-                    false => Worked::Ends,
+                    true => TaskOutcome::GoesOn(None),
+                    false => TaskOutcome::Ends,
                 };
             }
         };
         let outcome = self.store(&batch, (tell, rest));
-        let Some(newest) = batch.last() else { return Worked::GoesOn(next) };
+        let Some(newest) = batch.last() else { return TaskOutcome::GoesOn(next) };
         let has_log = |order: &&Order| !order.frames.is_empty() || order.truncate_from.is_some();
         let last = batch.iter().rev().find(has_log).map(|order| order.last);
         let (said, has_failed) = match outcome {
@@ -157,11 +158,11 @@ impl<D: Disk> LogDevice<D> {
             Err(error) => (Stored::Failed(error), true),
         };
         if !tell(said) || has_failed {
-            return Worked::Ends;
+            return TaskOutcome::Ends;
         }
         // An error here is not a failure of the log.
         let _ = self.writer.fill_ahead();
-        Worked::GoesOn(next)
+        TaskOutcome::GoesOn(next)
     }
 
     fn store(
@@ -184,7 +185,7 @@ impl<D: Disk> LogDevice<D> {
             }
             if let Some(vote) = order.vote {
                 // This syncs: the vote is durable before the entries that follow it.
-                patiently(told, || ballot.raise(vote).map_err(io::Error::other))?;
+                retry_while_full(told, || ballot.raise(vote).map_err(io::Error::other))?;
                 // The file keeps a greater vote: it would be another promise than the one that is sent.
                 assert!(ballot.newest() == vote, "the device has a later vote than is given");
             }
@@ -192,7 +193,7 @@ impl<D: Disk> LogDevice<D> {
                 // The frames of earlier orders are written and synced before the truncation, which may remove some of
                 // them.
                 if !bytes.is_empty() {
-                    patiently(told, || writer.write(first.0, &mut bytes))?;
+                    retry_while_full(told, || writer.write(first.0, &mut bytes))?;
                     writer.sync()?;
                     bytes.clear();
                 }
@@ -209,7 +210,7 @@ impl<D: Disk> LogDevice<D> {
             }
         }
         if !bytes.is_empty() {
-            patiently(told, || writer.write(first.0, &mut bytes))?;
+            retry_while_full(told, || writer.write(first.0, &mut bytes))?;
         }
         if is_dirty {
             writer.sync()?;
@@ -242,7 +243,7 @@ fn take(first: Order, mut more: impl FnMut() -> Option<Task>) -> (Vec<Order>, Op
 
 /// Retries a step while the device is full. In the meantime this node does not count for commits, and the others
 /// continue.
-fn patiently(
+fn retry_while_full(
     (tell, rest): (&impl Fn(Stored) -> bool, &impl Fn()),
     mut step: impl FnMut() -> io::Result<()>,
 ) -> io::Result<()> {

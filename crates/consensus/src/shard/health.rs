@@ -66,17 +66,17 @@ fn nodes(bytes: &[u8]) -> Option<(Vec<NodeId>, &[u8])> {
 
 /// The newest health of each other node, with the time of its arrival.
 #[derive(Debug)]
-pub struct Healths {
+pub struct HealthTable {
     /// Age in ns above which a health no longer counts.
     within_ns: u64,
     now_ns: u64,
     told: BTreeMap<NodeId, (u64, Health)>,
 }
 
-impl Healths {
+impl HealthTable {
     /// Creates an empty collection. A health counts for `within_ns`: as long as an election waits for a leader.
-    pub fn new(within_ns: u64) -> Healths {
-        Healths { within_ns, now_ns: 0, told: BTreeMap::new() }
+    pub fn new(within_ns: u64) -> HealthTable {
+        HealthTable { within_ns, now_ns: 0, told: BTreeMap::new() }
     }
 
     /// Sets the present time of a monotonic clock.
@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn what_was_told_counts_for_a_while_and_only_while_connected() {
-        let mut healths = Healths::new(300);
+        let mut healths = HealthTable::new(300);
         healths.is_now(1_000);
         healths.note(node(2), Health::default());
         assert!(!healths.is_silent(node(3)), "it never told anything");

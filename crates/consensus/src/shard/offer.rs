@@ -8,7 +8,7 @@ use std::io;
 
 /// Offer of a snapshot and the log after it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Offer {
+pub struct SnapshotOffer {
     /// The term of the leader.
     pub term: Term,
     /// The base after which the log begins.
@@ -23,7 +23,7 @@ pub struct Offer {
     pub members: Option<GroupMembers>,
 }
 
-impl Offer {
+impl SnapshotOffer {
     /// Opens the snapshot's file, and sets its length and the sequence that it shows: a newer snapshot that was begun
     /// at the same sequence may have replaced the offered one.
     pub fn open<D: Disk>(&mut self, disk: &mut D, log: LogId) -> io::Result<D::File> {
@@ -40,9 +40,9 @@ impl Offer {
 
 /// Message about a snapshot; each carries the number that the leader has given to the snapshot.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Word {
+pub enum SnapshotMessage {
     /// The leader offers a snapshot.
-    Offer(Box<Offer>),
+    Offer(Box<SnapshotOffer>),
     /// Bytes of the file from an offset on, which are the body of the packet.
     Part {
         /// Offset of the first byte.

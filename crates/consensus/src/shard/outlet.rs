@@ -1,24 +1,24 @@
 //! Interface of a shard's group to its surroundings: the network, the log on the device, and the recovery of shards.
 
 use crate::replica::{Message, NodeId, Sequence};
-use crate::shard::channel::Body;
-use crate::shard::offer::{Offer, Word};
+use crate::shard::channel::FrameBytes;
+use crate::shard::offer::{SnapshotMessage, SnapshotOffer};
 use crate::shard::position::LogPosition;
 
 /// Actions that a shard's group asks of its host.
-pub trait Outlet {
+pub trait HostActions {
     /// Sends a message with the frames of its entries; false when it was dropped.
-    fn send(&mut self, shard: u16, message: &Message, bodies: Vec<Body>) -> bool;
+    fn send(&mut self, shard: u16, message: &Message, bodies: Vec<FrameBytes>) -> bool;
     /// Reads the frame that begins with this sequence from the device; None when it cannot be read.
-    fn read(&mut self, shard: u16, sequence: Sequence) -> Option<Body>;
+    fn read(&mut self, shard: u16, sequence: Sequence) -> Option<FrameBytes>;
     /// Discards the read position in a shard's log: other files have replaced it.
     fn renewed(&mut self, shard: u16);
     /// Starts to send a snapshot to a node.
-    fn catch_up(&mut self, shard: u16, to: NodeId, offer: Offer);
+    fn catch_up(&mut self, shard: u16, to: NodeId, offer: SnapshotOffer);
     /// Returns true while a snapshot of a shard is being sent, and the log after it must be kept.
     fn is_sending(&self, shard: u16) -> bool;
     /// Answers a node that has sent a snapshot.
-    fn answer(&mut self, shard: u16, to: NodeId, number: u64, word: Word);
+    fn answer(&mut self, shard: u16, to: NodeId, number: u64, word: SnapshotMessage);
     /// Starts to recover a shard from the device, up to the end of an entry.
     fn rebuild(&mut self, shard: u16, to: LogPosition);
 }

@@ -1,20 +1,20 @@
 //! One shard's group on this node: its replica, the end of its log, and the state of its core.
 
 use crate::replica::{
-    AppendError, Base, ChangeError, Effects, Entry, Index, Kind, Members, Message, NodeId,
-    ReadTicket, ReceiveError, Recovered, ReplaceError, Replica, Role, Sequence, Standing, Store,
+    AppendError, Base, ChangeError, Effects, Entry, EntryKind, Index, Members, Message, NodeId,
+    ReadTicket, ReceiveError, Recovered, ReplaceError, Replica, Role, RoleAndTerm, Sequence, Store,
     Term, Ticket,
 };
-use crate::shard::bodies::{Bodies, End, frames_of};
-use crate::shard::broken::Broken;
-use crate::shard::channel::{Body, Epoch, FromCore, HostEnd, Remade, ToCore, Turn};
+use crate::shard::broken::StopReason;
+use crate::shard::channel::{Epoch, FrameBytes, FromCore, HostEnd, RebuiltShard, ToCore, Turn};
 use crate::shard::device::{Order, Stored, Task};
-use crate::shard::offer::{Offer, Word};
-use crate::shard::outlet::Outlet;
+use crate::shard::entry_frames::{End, EntryFrames, frames_of};
+use crate::shard::offer::{SnapshotMessage, SnapshotOffer};
+use crate::shard::outlet::HostActions;
 use crate::shard::position::{LogPosition, Mark};
 use crate::shard::shard_view::ShardView;
 use scurry_codec::GroupMembers;
-use scurry_engine::{LogBase, Shown, Vote};
+use scurry_engine::{LogBase, SnapshotSequences, Vote};
 use scurry_ledger::Time;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::mpsc::Sender;
@@ -47,7 +47,7 @@ const APPLY_LEN: usize = 1 << 20;
 
 /// State of the core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Part {
+enum CoreState {
     /// The core applies committed entries; all up to the index `given` were sent to it.
     Follows { given: Index },
     /// The core executes commands.
@@ -87,13 +87,13 @@ pub struct ShardGroup {
     pub shard: u16,
     /// The replica of the log.
     pub replica: Replica,
-    bodies: Bodies,
+    bodies: EntryFrames,
     core: HostEnd,
     store: Sender<Task>,
-    part: Part,
+    part: CoreState,
     epochs: u64,
     /// Frames that were received or created, for entries that the replica has not returned in a store yet.
-    incoming: BTreeMap<(Index, Term), Body>,
+    incoming: BTreeMap<(Index, Term), FrameBytes>,
     waiting: VecDeque<Waiting>,
     /// Turns with all of their frames appended, and the index of the last one.
     turns: VecDeque<(Turn, Index)>,
@@ -101,7 +101,7 @@ pub struct ShardGroup {
     /// Bytes of the core's appended frames by index, to count the uncommitted bytes.
     lens: VecDeque<(Index, u64)>,
     plans: VecDeque<Plan>,
-    standing: Standing,
+    standing: RoleAndTerm,
     committed: Index,
     /// Sequence of the last committed entry.
     committed_sequence: Sequence,
@@ -121,7 +121,7 @@ pub struct ShardGroup {
     /// True when another shard of this node lacks memory: see [`ShardGroup::lacks_memory`].
     yields: bool,
     /// The reason why this node must stop.
-    pub broken: Option<Broken>,
+    pub broken: Option<StopReason>,
     is_full: bool,
     /// Ticks since the device last completed an order, or was given one while idle; None while it is idle.
     device_ticks: Option<u32>,
@@ -138,38 +138,38 @@ pub struct ShardGroup {
     /// Nodes that lack entries: the last entry that each is known to have, and the ticks since that has grown.
     lacking: BTreeMap<NodeId, (Index, u32)>,
     /// The newest snapshot that counts: its content is committed and on the device.
-    snapshot: Option<Shown>,
+    snapshot: Option<SnapshotSequences>,
     /// No snapshot needs the log up to this sequence.
-    needless: Sequence,
+    unneeded_sequence: Sequence,
     /// The present base of the log.
     base: LogBase,
     /// Nodes to which a snapshot could not be sent, and the ticks since.
     failed: Vec<(NodeId, u32)>,
     /// A received snapshot that has not replaced the log yet.
-    came: Option<Came>,
+    received_snapshot: Option<ReceivedSnapshot>,
     /// The replica that replaces this one when the base of its log is on the device.
-    next: Option<(Replica, Came)>,
+    next: Option<(Replica, ReceivedSnapshot)>,
     /// Sender and number of the snapshot that has just replaced the log; the sender is still to be told.
     began: Option<(NodeId, u64)>,
 }
 
 /// A received snapshot that is on the device.
-pub struct Came {
+pub struct ReceivedSnapshot {
     /// The node that sent it.
     pub from: NodeId,
     /// The sender's number for it.
     pub number: u64,
     /// The offer with which it was sent.
-    pub offer: Box<Offer>,
+    pub offer: Box<SnapshotOffer>,
     /// The base of the offer, in the replica's form.
     pub base: Base,
 }
 
 /// Initial state of a shard's group.
-pub(crate) struct Beginning {
+pub(crate) struct InitialState {
     pub(crate) shard: u16,
     pub(crate) replica: Replica,
-    pub(crate) bodies: Bodies,
+    pub(crate) bodies: EntryFrames,
     pub(crate) core: HostEnd,
     pub(crate) store: Sender<Task>,
     /// The last position that the shard shows.
@@ -177,14 +177,14 @@ pub(crate) struct Beginning {
     pub(crate) named: Option<GroupMembers>,
     pub(crate) base: LogBase,
     /// The newest snapshot.
-    pub(crate) snapshot: Option<Shown>,
+    pub(crate) snapshot: Option<SnapshotSequences>,
     /// Set when the core has an empty shard and a snapshot is on the device that shows records up to this sequence.
     pub(crate) shows: Option<Sequence>,
 }
 
 impl ShardGroup {
-    pub(crate) fn new(beginning: Beginning) -> ShardGroup {
-        let Beginning {
+    pub(crate) fn new(beginning: InitialState) -> ShardGroup {
+        let InitialState {
             shard,
             mut replica,
             bodies,
@@ -214,8 +214,8 @@ impl ShardGroup {
             core,
             store,
             part: match shows {
-                None => Part::Follows { given: applied.index },
-                Some(shows) => Part::Rebuilds { under_way: false, shows },
+                None => CoreState::Follows { given: applied.index },
+                Some(shows) => CoreState::Rebuilds { under_way: false, shows },
             },
             epochs: 0,
             incoming: BTreeMap::new(),
@@ -245,10 +245,10 @@ impl ShardGroup {
             stuck_ticks: 0,
             lacking: BTreeMap::new(),
             snapshot,
-            needless: Sequence(0),
+            unneeded_sequence: Sequence(0),
             base,
             failed: Vec::new(),
-            came: None,
+            received_snapshot: None,
             next: None,
             began: None,
         };
@@ -299,18 +299,18 @@ impl ShardGroup {
     /// Asserts what holds in the present state of the core.
     fn check_part(&self) {
         match self.part {
-            Part::Follows { given } => {
+            CoreState::Follows { given } => {
                 assert!(given <= self.committed, "a core is given what is not committed");
                 assert!(Index(self.base.index) <= given, "a core lacks entries that were removed");
             }
-            Part::Leads(epoch) | Part::Pauses { epoch, .. } => {
+            CoreState::Leads(epoch) | CoreState::Pauses { epoch, .. } => {
                 assert!(self.leads(), "a core executes commands and another node leads");
                 assert!(epoch == Epoch(self.epochs), "a core leads in a leadership that has ended");
             }
-            Part::Resigns { committed } => {
+            CoreState::Resigns { committed } => {
                 assert!(committed.index <= self.committed, "a core resigns after the commit");
             }
-            Part::Rebuilds { .. } => {}
+            CoreState::Rebuilds { .. } => {}
         }
         assert!(
             self.transfer_ticks.is_none() || self.leads(),
@@ -324,12 +324,14 @@ impl ShardGroup {
             role: self.standing.role,
             term: self.standing.term,
             leader: self.standing.leader,
-            serves: matches!(self.part, Part::Leads(_)),
+            serves: matches!(self.part, CoreState::Leads(_)),
             committed: self.committed_sequence,
             stored: self.stored_sequence,
             // A leading core executes ahead of the commit: the committed sequence is shown.
             applied: match self.part {
-                Part::Follows { .. } | Part::Rebuilds { .. } => self.core.progress.applied(),
+                CoreState::Follows { .. } | CoreState::Rebuilds { .. } => {
+                    self.core.progress.applied()
+                }
                 _ => self.committed_sequence,
             },
             elections: self.elections,
@@ -349,14 +351,14 @@ impl ShardGroup {
 
     /// Returns true while commands are executed here, no plan is waiting and no change of members is in progress.
     pub fn is_settled(&self) -> bool {
-        matches!(self.part, Part::Leads(_))
+        matches!(self.part, CoreState::Leads(_))
             && self.plans.is_empty()
             && !self.replica.membership().is_joint()
     }
 
     /// Returns true while the core's memory is being rebuilt from the device: this node could lead but not serve.
     pub fn lacks_memory(&self) -> bool {
-        matches!(self.part, Part::Rebuilds { .. })
+        matches!(self.part, CoreState::Rebuilds { .. })
     }
 
     /// Sets whether other nodes should lead this shard if they can, because another shard of this node lacks memory.
@@ -365,12 +367,12 @@ impl ShardGroup {
     }
 
     fn yield_or_not(&mut self) {
-        self.replica.let_others_lead(self.yields || self.lacks_memory());
+        self.replica.set_yielding(self.yields || self.lacks_memory());
     }
 
     /// Transfers leadership to another node. Does nothing when this node does not lead, when a transfer is in progress,
     /// or shortly after one has failed.
-    pub fn pass_on(&mut self, to: NodeId) {
+    pub fn hand_over_if_settled(&mut self, to: NodeId) {
         if !self.leads() || self.transfer_ticks.is_some() || self.declined_ticks.is_some() {
             return;
         }
@@ -384,7 +386,7 @@ impl ShardGroup {
 
     /// Returns true when this node has served for some seconds and its device is full or stalled: another node can lead
     /// better.
-    pub fn is_unwell(&self) -> bool {
+    pub fn is_device_stalled(&self) -> bool {
         let stands_still = self.device_ticks.is_some_and(|ticks| ticks > STALL_TICKS);
         self.serving_ticks > LEAD_TICKS_MIN && (self.is_full || stands_still)
     }
@@ -400,9 +402,11 @@ impl ShardGroup {
         let behind =
             self.committed_sequence.get().saturating_sub(self.core.progress.applied().get());
         match self.part {
-            Part::Leads(_) | Part::Pauses { .. } => true,
-            Part::Follows { .. } => !self.leads() && behind <= BEHIND_MAX && !self.is_exchanging(),
-            Part::Resigns { .. } | Part::Rebuilds { .. } => false,
+            CoreState::Leads(_) | CoreState::Pauses { .. } => true,
+            CoreState::Follows { .. } => {
+                !self.leads() && behind <= BEHIND_MAX && !self.is_exchanging()
+            }
+            CoreState::Resigns { .. } | CoreState::Rebuilds { .. } => false,
         }
     }
 
@@ -425,8 +429,8 @@ impl ShardGroup {
 
     /// Treats the core as paused: it has ended and sends nothing more.
     pub fn core_has_ended(&mut self) {
-        if let Part::Leads(epoch) | Part::Pauses { epoch, .. } = self.part {
-            self.part = Part::Pauses { epoch, is_still: true, ticks: 0 };
+        if let CoreState::Leads(epoch) | CoreState::Pauses { epoch, .. } = self.part {
+            self.part = CoreState::Pauses { epoch, is_still: true, ticks: 0 };
         }
     }
 
@@ -440,8 +444,8 @@ impl ShardGroup {
     }
 
     fn pause(&mut self) {
-        if let Part::Leads(epoch) = self.part {
-            self.part = Part::Pauses { epoch, is_still: false, ticks: 0 };
+        if let CoreState::Leads(epoch) = self.part {
+            self.part = CoreState::Pauses { epoch, is_still: false, ticks: 0 };
             self.core.order(ToCore::Pause);
         }
     }
@@ -459,7 +463,7 @@ impl ShardGroup {
         self.mark();
         self.try_again();
         self.look_at_devices();
-        if let Part::Pauses { ticks, .. } = &mut self.part {
+        if let CoreState::Pauses { ticks, .. } = &mut self.part {
             *ticks += 1;
             // Without plans, `carry_on` resumes the core.
             if *ticks > PAUSE_TICKS_MAX {
@@ -498,7 +502,7 @@ impl ShardGroup {
                 }
             }
         }
-        let waits = matches!(self.part, Part::Leads(_) | Part::Pauses { .. })
+        let waits = matches!(self.part, CoreState::Leads(_) | CoreState::Pauses { .. })
             && self.bodies.end().index > self.committed;
         self.stuck_ticks = if waits { self.stuck_ticks + 1 } else { 0 };
         if self.stuck_ticks > STUCK_TICKS {
@@ -513,12 +517,12 @@ impl ShardGroup {
     }
 
     /// Returns true for a node that has lacked entries for a second and stored none of them.
-    pub fn stands_still(&self, node: NodeId) -> bool {
+    pub fn is_node_stalled(&self, node: NodeId) -> bool {
         self.lacking.get(&node).is_some_and(|(_, ticks)| *ticks > STILL_TICKS)
     }
 
     /// Processes a message of the core.
-    pub fn core_says(&mut self, news: FromCore) {
+    pub fn on_core_message(&mut self, news: FromCore) {
         match news {
             FromCore::Frames { epoch, turn, frames } => {
                 let frames = frames_of(frames);
@@ -539,26 +543,27 @@ impl ShardGroup {
                 }
             }
             FromCore::Paused { epoch: said } => {
-                if let Part::Pauses { epoch, is_still, .. } = &mut self.part
+                if let CoreState::Pauses { epoch, is_still, .. } = &mut self.part
                     && *epoch == said
                 {
                     *is_still = true;
                 }
             }
             FromCore::Resigned { executed } => {
-                if let Part::Resigns { committed: LogPosition { index, sequence } } = self.part {
+                if let CoreState::Resigns { committed: LogPosition { index, sequence } } = self.part
+                {
                     // Executed records after the committed position exist only in this node's memory: it must be
                     // rebuilt. If instead some are missing, they are entries that no command made, appended during a
                     // pause; each has one record, so sequences can be subtracted from the index.
                     self.part = match sequence.0.checked_sub(executed.0) {
-                        Some(lacks) => Part::Follows { given: Index(index.0 - lacks) },
-                        None => Part::Rebuilds { under_way: false, shows: Sequence(0) },
+                        Some(lacks) => CoreState::Follows { given: Index(index.0 - lacks) },
+                        None => CoreState::Rebuilds { under_way: false, shows: Sequence(0) },
                     };
                 }
             }
             FromCore::Snapshot { shown, needless } => {
                 self.snapshot = Some(shown);
-                self.needless = self.needless.max(needless);
+                self.unneeded_sequence = self.unneeded_sequence.max(needless);
             }
             FromCore::Broken(why) => self.stop(why),
         }
@@ -567,7 +572,7 @@ impl ShardGroup {
     }
 
     fn is_epoch(&self, said: Epoch) -> bool {
-        matches!(self.part, Part::Leads(epoch) | Part::Pauses { epoch, .. } if epoch == said)
+        matches!(self.part, CoreState::Leads(epoch) | CoreState::Pauses { epoch, .. } if epoch == said)
     }
 
     /// Appends the waiting requests until the log accepts no more.
@@ -589,7 +594,7 @@ impl ShardGroup {
                             assert!(index > before, "a frame is put before an earlier one");
                             let term = self.replica.standing().term;
                             self.lens.push_back((index, frame.len() as u64));
-                            self.incoming.insert((index, term), Body::new(frame));
+                            self.incoming.insert((index, term), FrameBytes::new(frame));
                             if is_last {
                                 self.turns.push_back((turn, index));
                             }
@@ -608,7 +613,7 @@ impl ShardGroup {
     }
 
     /// Processes a message of another node, with the frames of its entries.
-    pub fn receive(&mut self, message: Message, bodies: Vec<Body>) -> Result<(), String> {
+    pub fn receive(&mut self, message: Message, bodies: Vec<FrameBytes>) -> Result<(), String> {
         if self.next.is_some() {
             // The replica is about to be replaced: the sender will send the message again.
             return Ok(());
@@ -629,7 +634,7 @@ impl ShardGroup {
             Err(error) => {
                 if let ReceiveError::Ahead { .. } = error {
                     // The device has lost stored entries, or was restored from an older copy.
-                    self.broken = Some(Broken::Retires(error.to_string()));
+                    self.broken = Some(StopReason::Retires(error.to_string()));
                 }
                 Err(error.to_string())
             }
@@ -637,7 +642,7 @@ impl ShardGroup {
     }
 
     /// Checks the frames of a message against its entries, and keeps them.
-    fn take_in(&mut self, message: &Message, bodies: Vec<Body>) -> Result<(), String> {
+    fn take_in(&mut self, message: &Message, bodies: Vec<FrameBytes>) -> Result<(), String> {
         let entries = message.entries();
         if entries.len() != bodies.len() {
             let (entries, bodies) = (entries.len(), bodies.len());
@@ -654,13 +659,13 @@ impl ShardGroup {
 
     /// Stops this node for this reason, unless there is one already.
     fn stop(&mut self, why: impl Into<String>) {
-        self.broken.get_or_insert_with(|| Broken::Stops(why.into()));
+        self.broken.get_or_insert_with(|| StopReason::Stops(why.into()));
     }
 
     /// Processes a message of the log's thread.
     pub fn stored(&mut self, stored: Stored) {
         match stored {
-            Stored::Begun => self.begin_anew(),
+            Stored::Begun => self.switch_log(),
             Stored::Done { ticket, last } => {
                 assert!(Some(ticket) <= self.ordered, "the device has done what was not ordered");
                 self.is_full = false;
@@ -696,13 +701,13 @@ impl ShardGroup {
     }
 
     /// Carries out the effects of all inputs.
-    pub fn act(&mut self, outlet: &mut impl Outlet) {
+    pub fn act(&mut self, outlet: &mut impl HostActions) {
         if self.next.is_some() {
             return;
         }
         if let Some((from, number)) = self.began.take() {
             outlet.renewed(self.shard);
-            outlet.answer(self.shard, from, number, Word::Done);
+            outlet.answer(self.shard, from, number, SnapshotMessage::Done);
         }
         // Effects may allow more appends, which have effects again.
         loop {
@@ -721,14 +726,15 @@ impl ShardGroup {
         assert!(is_whole || self.broken.is_some(), "an entry of the replica has no frame here");
         let waits = self.turns.back().map(|(_, index)| *index);
         assert!(waits <= Some(self.replica.last()), "a turn waits for an entry that is not there");
-        self.go_on(outlet);
-        self.shorten(outlet);
+        self.drive_core(outlet);
+        self.compact_log(outlet);
         self.exchange(outlet);
         self.check();
     }
 
-    fn take(&mut self, effects: Effects, before: LogPosition, outlet: &mut impl Outlet) {
-        let Effects { send, store, committed, standing, membership, reads, behind } = effects;
+    fn take(&mut self, effects: Effects, before: LogPosition, outlet: &mut impl HostActions) {
+        let Effects { send, store, committed, standing, membership, reads, need_snapshot: behind } =
+            effects;
         // The device and the other nodes work in parallel: messages that depend on this store are still held.
         if let Some(store) = store {
             self.store(store);
@@ -811,18 +817,18 @@ impl ShardGroup {
         }
     }
 
-    fn keep(&mut self, entry: &Entry, committed: Index) -> Result<Body, String> {
+    fn keep(&mut self, entry: &Entry, committed: Index) -> Result<FrameBytes, String> {
         let body = self.incoming.remove(&(entry.index, entry.term));
         let mark = Mark { synced: self.stored_sequence, committed };
         let body = self.bodies.push(entry, body, mark)?;
-        if matches!(entry.kind, Kind::Members(_)) {
+        if matches!(entry.kind, EntryKind::Members(_)) {
             self.named = self.bodies.members(&body).or(self.named.take());
             self.membership_changed = true;
         }
         Ok(body)
     }
 
-    fn send(&mut self, message: &Message, outlet: &mut impl Outlet) {
+    fn send(&mut self, message: &Message, outlet: &mut impl HostActions) {
         let is_append = !message.entries().is_empty();
         if is_append && message.term() < self.replica.standing().term {
             // The append was created before this node saw a newer term: the log may have other entries at these indexes
@@ -864,7 +870,9 @@ impl ShardGroup {
         let mut behind = index;
         // Entries that no command made have one record each.
         while behind <= self.bodies.before().index {
-            if let Some(Entry { kind: Kind::Frame(descriptor), .. }) = self.replica.entry(behind) {
+            if let Some(Entry { kind: EntryKind::Frame(descriptor), .. }) =
+                self.replica.entry(behind)
+            {
                 return Sequence(descriptor.first.0 - (behind.0 - index.0));
             }
             behind = behind.next();
@@ -872,7 +880,7 @@ impl ShardGroup {
         Sequence(self.bodies.before().sequence.next().0.saturating_sub(behind.0 - index.0))
     }
 
-    fn stand(&mut self, standing: Standing, committed: LogPosition) {
+    fn stand(&mut self, standing: RoleAndTerm, committed: LogPosition) {
         if standing.leader.is_some() && standing.leader != self.standing.leader {
             self.elections += 1;
         }
@@ -891,8 +899,8 @@ impl ShardGroup {
             self.reads.clear();
             self.plans.clear();
             (self.transfer_ticks, self.declined_ticks) = (None, None);
-            if matches!(self.part, Part::Leads(_) | Part::Pauses { .. }) {
-                self.part = Part::Resigns { committed };
+            if matches!(self.part, CoreState::Leads(_) | CoreState::Pauses { .. }) {
+                self.part = CoreState::Resigns { committed };
                 self.core.order(ToCore::Resign);
             }
         }
@@ -951,12 +959,12 @@ impl ShardGroup {
     ///
     /// A node that no longer leads goes from @C to @H to @I before this, in `stand`. From @I the core goes to @A if all
     /// records that it had executed were committed by then, else to @J; from @L to @A with its new shard.
-    fn go_on(&mut self, outlet: &mut impl Outlet) {
+    fn drive_core(&mut self, outlet: &mut impl HostActions) {
         match self.part {
             // @A
-            Part::Follows { given } => {
+            CoreState::Follows { given } => {
                 let given = self.give(given, outlet);
-                self.part = Part::Follows { given };
+                self.part = CoreState::Follows { given };
                 self.bodies.evict(given);
                 // @B: the core leads only after it has applied the whole log, all of which is committed.
                 if self.may_serve() && given == self.committed {
@@ -965,11 +973,11 @@ impl ShardGroup {
                     let End { index, sequence, at, .. } = self.bodies.end();
                     assert!(index == given, "a core leads and lacks entries of the log");
                     self.core.order(ToCore::Lead { epoch, sequence, at });
-                    self.part = Part::Leads(epoch);
+                    self.part = CoreState::Leads(epoch);
                 }
             }
             // @C
-            Part::Leads(_) => {
+            CoreState::Leads(_) => {
                 self.bodies.evict(self.committed);
                 // @D
                 if !self.plans.is_empty() {
@@ -977,16 +985,16 @@ impl ShardGroup {
                 }
             }
             // @G, @H
-            Part::Pauses { epoch, is_still: true, .. } if self.may_serve() => {
-                self.carry_on(epoch);
+            CoreState::Pauses { epoch, is_still: true, .. } if self.may_serve() => {
+                self.start_next_plan(epoch);
             }
             // @J
-            Part::Rebuilds { under_way: false, shows } => {
+            CoreState::Rebuilds { under_way: false, shows } => {
                 self.bodies.evict(self.committed);
                 let sequence = self.committed_sequence;
                 // @K: the rebuild reads the device, so the device must have everything up to the target.
                 if self.stored_sequence >= sequence && sequence >= shows {
-                    self.part = Part::Rebuilds { under_way: true, shows };
+                    self.part = CoreState::Rebuilds { under_way: true, shows };
                     let number = sequence.get();
                     assert!(sequence <= self.bodies.end().sequence, "memory is made of too much");
                     tracing::info!(shard = self.shard, sequence = number, "memory is rebuilt");
@@ -994,7 +1002,7 @@ impl ShardGroup {
                 }
             }
             // @E, @F, @I, @L
-            Part::Pauses { .. } | Part::Resigns { .. } | Part::Rebuilds { .. } => {}
+            CoreState::Pauses { .. } | CoreState::Resigns { .. } | CoreState::Rebuilds { .. } => {}
         }
     }
 
@@ -1011,14 +1019,14 @@ impl ShardGroup {
     }
 
     /// Starts the next plan of a paused core, or ends the pause.
-    fn carry_on(&mut self, epoch: Epoch) {
+    fn start_next_plan(&mut self, epoch: Epoch) {
         match self.plans.pop_front() {
             // @H
             None => {
                 let End { index, sequence, at, .. } = self.bodies.end();
                 assert!(index == self.committed, "a core goes on after what is not committed");
                 self.core.order(ToCore::Resume { sequence, at });
-                self.part = Part::Leads(epoch);
+                self.part = CoreState::Leads(epoch);
             }
             // @G
             Some(Plan::Transfer(to)) => {
@@ -1033,7 +1041,7 @@ impl ShardGroup {
                 match self.replica.change(members.clone()) {
                     Ok(index) => {
                         let term = self.standing.term;
-                        self.incoming.insert((index, term), Body::new(body));
+                        self.incoming.insert((index, term), FrameBytes::new(body));
                     }
                     Err(ChangeError::Busy) => {
                         self.plans.push_front(Plan::Change { members, record });
@@ -1045,7 +1053,7 @@ impl ShardGroup {
     }
 
     /// Sends a following core the committed entries. Returns the last index that it was sent.
-    fn give(&mut self, mut given: Index, outlet: &mut impl Outlet) -> Index {
+    fn give(&mut self, mut given: Index, outlet: &mut impl HostActions) -> Index {
         // A core cannot take back an applied entry.
         assert!(given <= self.committed, "a core has applied what is not committed");
         while given < self.committed {
@@ -1069,14 +1077,14 @@ impl ShardGroup {
     }
 
     /// Gives the core its rebuilt shard, which shows everything up to this index. Stops the node on an error.
-    pub fn rebuilt(&mut self, outcome: Result<Remade, String>, index: Index) {
+    pub fn rebuilt(&mut self, outcome: Result<RebuiltShard, String>, index: Index) {
         match outcome {
             Ok(remade) => {
-                let is_asked = matches!(self.part, Part::Rebuilds { under_way: true, .. });
+                let is_asked = matches!(self.part, CoreState::Rebuilds { under_way: true, .. });
                 assert!(is_asked, "a shard is recovered that was not asked for");
                 assert!(index <= self.committed, "a shard shows what is not committed");
                 self.core.order(ToCore::Replace(remade));
-                self.part = Part::Follows { given: index };
+                self.part = CoreState::Follows { given: index };
             }
             Err(why) => self.stop(why),
         }
@@ -1141,11 +1149,11 @@ impl ShardGroup {
     }
 
     /// Returns an offer of the newest snapshot, with the base after which the log continues. None without a usable one.
-    fn offer(&self, outlet: &mut impl Outlet) -> Option<Offer> {
-        let Shown { begun, as_of } = self.snapshot?;
+    fn offer(&self, outlet: &mut impl HostActions) -> Option<SnapshotOffer> {
+        let SnapshotSequences { begun, as_of } = self.snapshot?;
         // The log must start at or before the beginning of the snapshot, or records between them would be missing.
         let base = self.base_at(Sequence(begun), outlet).filter(|base| base.sequence <= begun)?;
-        Some(Offer {
+        Some(SnapshotOffer {
             term: self.standing.term,
             base,
             begun: Sequence(begun),
@@ -1157,7 +1165,7 @@ impl ShardGroup {
 
     /// Returns the base after the last entry without a record after `sequence`, or after an earlier entry. None when
     /// the frame of that entry cannot be read.
-    fn base_at(&self, sequence: Sequence, outlet: &mut impl Outlet) -> Option<LogBase> {
+    fn base_at(&self, sequence: Sequence, outlet: &mut impl HostActions) -> Option<LogBase> {
         let (mut low, mut high) = (self.base.index, self.committed.next().0);
         // Entry `low` ends at or before `sequence`, entry `high` ends after it.
         while high - low > 1 {
@@ -1188,12 +1196,12 @@ impl ShardGroup {
 
     /// Removes the entries that no snapshot needs, unless a snapshot is being sent: its receiver needs the log after
     /// it.
-    fn shorten(&mut self, outlet: &mut impl Outlet) {
-        if self.needless <= Sequence(self.base.sequence) || outlet.is_sending(self.shard) {
+    fn compact_log(&mut self, outlet: &mut impl HostActions) {
+        if self.unneeded_sequence <= Sequence(self.base.sequence) || outlet.is_sending(self.shard) {
             return;
         }
-        let Some(base) = self.base_at(self.needless, outlet) else { return };
-        self.needless = Sequence(0);
+        let Some(base) = self.base_at(self.unneeded_sequence, outlet) else { return };
+        self.unneeded_sequence = Sequence(0);
         if base.index <= self.base.index {
             return;
         }
@@ -1212,12 +1220,12 @@ impl ShardGroup {
     /// Returns true from the arrival of a snapshot until the log begins with it. Another offer in the meantime would
     /// replace its file.
     pub fn is_exchanging(&self) -> bool {
-        self.came.is_some() || self.next.is_some()
+        self.received_snapshot.is_some() || self.next.is_some()
     }
 
     /// Takes a received snapshot; it replaces the log when the core and the replica are ready.
-    pub fn take_snapshot(&mut self, came: Came) {
-        self.came = Some(came);
+    pub fn take_snapshot(&mut self, came: ReceivedSnapshot) {
+        self.received_snapshot = Some(came);
     }
 
     /// Starts to replace the log by one that begins with the received snapshot.
@@ -1232,22 +1240,27 @@ impl ShardGroup {
     /// | @F | as @B | is newer, the base is invalid, or this node leads | the sender is refused |
     ///
     /// After @B the replica ignores all messages until the new log is on the device.
-    fn exchange(&mut self, outlet: &mut impl Outlet) {
+    fn exchange(&mut self, outlet: &mut impl HostActions) {
         // @A: wait until the core is in a state in which its shard may be replaced, and this node has reached the
         // sender's term.
-        let is_idle =
-            matches!(self.part, Part::Follows { .. } | Part::Rebuilds { under_way: false, .. });
-        let Some(came) = self.came.take_if(|came| is_idle && came.offer.term <= self.standing.term)
+        let is_idle = matches!(
+            self.part,
+            CoreState::Follows { .. } | CoreState::Rebuilds { under_way: false, .. }
+        );
+        let Some(came) =
+            self.received_snapshot.take_if(|came| is_idle && came.offer.term <= self.standing.term)
         else {
             return;
         };
         // Another node may send a wrong base: one with fewer records than are committed here is refused.
-        let is_later = |came: &Came| Sequence(came.offer.base.sequence) >= self.committed_sequence;
+        let is_later =
+            |came: &ReceivedSnapshot| Sequence(came.offer.base.sequence) >= self.committed_sequence;
         match self.successor(&came.base) {
             // @C
             Ok(_) if !is_later(&came) => {
-                let word =
-                    Word::Refused("its base has fewer records than are committed".to_owned());
+                let word = SnapshotMessage::Refused(
+                    "its base has fewer records than are committed".to_owned(),
+                );
                 outlet.answer(self.shard, came.from, came.number, word);
             }
             // @B
@@ -1264,14 +1277,14 @@ impl ShardGroup {
                 }
             }
             // @D
-            Err(ReplaceError::Busy) => self.came = Some(came),
+            Err(ReplaceError::Busy) => self.received_snapshot = Some(came),
             // @E: the leader did not know that this node has these entries.
             Err(ReplaceError::Present(_)) => {
-                outlet.answer(self.shard, came.from, came.number, Word::Done)
+                outlet.answer(self.shard, came.from, came.number, SnapshotMessage::Done)
             }
             // @F
             Err(error) => {
-                let word = Word::Refused(error.to_string());
+                let word = SnapshotMessage::Refused(error.to_string());
                 outlet.answer(self.shard, came.from, came.number, word);
             }
         }
@@ -1285,10 +1298,10 @@ impl ShardGroup {
     }
 
     /// Switches to the new replica: the base of its log is on the device.
-    fn begin_anew(&mut self) {
+    fn switch_log(&mut self) {
         let Some((replica, came)) = self.next.take() else { return };
         self.began = Some((came.from, came.number));
-        let Offer { base, begun, as_of, members, .. } = *came.offer;
+        let SnapshotOffer { base, begun, as_of, members, .. } = *came.offer;
         let end = End {
             index: Index(base.index),
             sequence: Sequence(base.sequence),
@@ -1305,10 +1318,10 @@ impl ShardGroup {
         (self.committed, self.committed_sequence) = (end.index, end.sequence);
         (self.stored_sequence, self.cut) = (end.sequence, None);
         self.marked = Mark { synced: end.sequence, committed: end.index };
-        self.snapshot = Some(Shown { begun: begun.get(), as_of: as_of.get() });
-        self.needless = Sequence(0);
+        self.snapshot = Some(SnapshotSequences { begun: begun.get(), as_of: as_of.get() });
+        self.unneeded_sequence = Sequence(0);
         self.base = base;
-        self.part = Part::Rebuilds { under_way: false, shows: as_of };
+        self.part = CoreState::Rebuilds { under_way: false, shows: as_of };
         self.named = members.or(self.named.take());
         self.membership_changed = true;
         self.check();

@@ -9,7 +9,7 @@
 //! | 0 to 3 | nothing: each begins at a multiple of 4 |
 
 use super::ids::Ids;
-use scurry_ledger::{PackedRecord, Records, Remembered, Time, UnloadedRecords};
+use scurry_ledger::{PackedRecord, RecordKind, Records, Time, UnloadedRecords};
 use std::collections::{BTreeSet, VecDeque};
 
 /// Most bytes of a page.
@@ -227,7 +227,7 @@ impl PackedRecordStore {
     }
 
     /// Copies all records into an account's empty records, in the order of their forget times.
-    pub(super) fn copy_to<T: Remembered>(&self, records: &mut Records<T>) {
+    pub(super) fn copy_to<T: RecordKind>(&self, records: &mut Records<T>) {
         let mut late = self.late.iter().peekable();
         for (standing, _, record) in self.pages.walk() {
             if standing == IN_ORDER {

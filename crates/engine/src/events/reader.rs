@@ -4,7 +4,7 @@ mod back;
 
 pub use back::ReadBack;
 
-use super::{Event, EventWithOrigin, Low, Origin, events_of};
+use super::{Event, EventWithOrigin, LowThresholds, Origin, events_of};
 use crate::{Disk, FollowError, LogFollower, LogId};
 use scurry_codec::{Balance, ChangeError, Record, RecordError, decode_change};
 use scurry_ledger::{Change, Name, Time};
@@ -34,25 +34,25 @@ impl EventAt {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct EventFilter<'a> {
     /// Thresholds.
-    pub lows: &'a [Low],
+    pub lows: &'a [LowThresholds],
     /// Only this account.
     pub account: Option<&'a [u8]>,
     /// Only this period.
-    pub period: Span,
+    pub period: TimeRange,
     /// Only this unit, and events without a unit.
     pub unit: Option<Name>,
 }
 
 /// A period of time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Span {
+pub struct TimeRange {
     /// Start of the period, inclusive; None for no start.
     pub from: Option<Time>,
     /// End of the period, exclusive; None for no end.
     pub to: Option<Time>,
 }
 
-impl Span {
+impl TimeRange {
     /// Reports whether a time is in the period.
     fn has(&self, time: Time) -> bool {
         self.from.is_none_or(|from| from <= time) && self.to.is_none_or(|to| time < to)
@@ -302,7 +302,7 @@ impl Translator {
         &self,
         found: &Found<'_>,
         balance: &Balance,
-        lows: &[Low],
+        lows: &[LowThresholds],
         tell: &mut dyn FnMut(&Found<'_>) -> Stop,
     ) {
         let events = || self.events.iter().map(|told| &told.event);

@@ -8,9 +8,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// Hashes of identities, each with the number of accounts that have it: one, unless several had it before its kind was
 /// made unique.
 #[derive(Debug, Default)]
-pub(crate) struct Claims(Mutex<BTreeMap<u64, u32>>);
+pub(crate) struct ClaimedIdentities(Mutex<BTreeMap<u64, u32>>);
 
-impl Claims {
+impl ClaimedIdentities {
     /// Claims all of them, or none when any is claimed already. Returns whether they were claimed.
     pub(crate) fn claim(&self, hashes: &[u64]) -> bool {
         if hashes.is_empty() {

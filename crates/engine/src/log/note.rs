@@ -4,7 +4,7 @@
 
 use crate::File;
 use crate::log_id::{LogId, checksum};
-use scurry_codec::{Ballot, HeaderError, Reach};
+use scurry_codec::{Ballot, HeaderError, SyncedPart};
 use std::io;
 use thiserror::Error;
 
@@ -44,11 +44,11 @@ pub trait Note: Copy + Ord + Default {
 /// The reach of a log: everything up to this sequence was on the device.
 impl Note for u64 {
     fn encode(self, log: LogId, out: &mut Vec<u8>) {
-        Reach { log_id: log.id, core: log.core, sequence: self }.encode(checksum, out);
+        SyncedPart { log_id: log.id, core: log.core, sequence: self }.encode(checksum, out);
     }
 
     fn decode(bytes: &[u8]) -> Result<(LogId, u64), HeaderError> {
-        let Reach { log_id, core, sequence } = Reach::decode(checksum, bytes)?;
+        let SyncedPart { log_id, core, sequence } = SyncedPart::decode(checksum, bytes)?;
         Ok((LogId { id: log_id, core }, sequence))
     }
 }

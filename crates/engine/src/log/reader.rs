@@ -5,7 +5,7 @@
 //! reading fails instead of guessing.
 
 use super::spare;
-use super::tail::{Span, Tail, rewrite};
+use super::tail::{ByteRange, Tail, rewrite};
 use super::window::Window;
 use super::{LogError, segment_name, segment_of};
 use crate::log_id::{LogId, checksum};
@@ -15,7 +15,7 @@ use std::io;
 
 /// The end of a log that was cut off. Nothing in it had been acknowledged.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Cut {
+pub struct DiscardedTail {
     /// The segment's file.
     pub file: String,
     /// Byte offset of the cut.
@@ -73,7 +73,7 @@ pub struct LogReader<'d, D: Disk> {
     history: Option<History>,
     next: u64,
     marked: u64,
-    cut: Option<Cut>,
+    cut: Option<DiscardedTail>,
     /// Segments after the cut.
     lost: Vec<u64>,
     /// Frames that no mark proves to be on the device.
@@ -185,7 +185,7 @@ impl<'d, D: Disk> LogReader<'d, D> {
     }
 
     /// Returns the end of the log that was cut off, if any.
-    pub fn cut(&self) -> Option<&Cut> {
+    pub fn cut(&self) -> Option<&DiscardedTail> {
         self.cut.as_ref()
     }
 
@@ -295,7 +295,7 @@ impl<'d, D: Disk> LogReader<'d, D> {
         }
         self.marked = self.marked.max(frame.synced());
         let end = offset + len as u64;
-        self.tail.add(self.next, Span { segment, range: offset..end });
+        self.tail.add(self.next, ByteRange { segment, range: offset..end });
         self.tail.proven(self.marked);
         self.bytes += len as u64;
         Ok(frame)
@@ -331,7 +331,7 @@ impl<'d, D: Disk> LogReader<'d, D> {
             let why = format!("{why}; {where_found} says at byte {at} that {mark} was synced");
             return Err(LogError::Damaged { file: cut_file, offset, sequence: self.next, why });
         }
-        self.cut = Some(Cut { file: cut_file, offset, bytes });
+        self.cut = Some(DiscardedTail { file: cut_file, offset, bytes });
         self.lost = self.segments.split_off(kept);
         self.at = self.segments.len();
         Ok(())

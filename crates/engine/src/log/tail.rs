@@ -11,7 +11,7 @@ const PIECE_LEN: u64 = 1 << 20;
 
 /// Range of bytes of a segment.
 #[derive(Clone, Debug)]
-pub(super) struct Span {
+pub(super) struct ByteRange {
     /// The first sequence of the segment.
     pub(super) segment: u64,
     pub(super) range: Range<u64>,
@@ -19,11 +19,11 @@ pub(super) struct Span {
 
 /// Locations of frames in log order, each with the sequence after its last record.
 #[derive(Debug, Default)]
-pub(super) struct Tail(VecDeque<(u64, Span)>);
+pub(super) struct Tail(VecDeque<(u64, ByteRange)>);
 
 impl Tail {
     /// Adds a frame: the sequence after its last record, and its location.
-    pub(super) fn add(&mut self, next: u64, span: Span) {
+    pub(super) fn add(&mut self, next: u64, span: ByteRange) {
         self.0.push_back((next, span));
     }
 

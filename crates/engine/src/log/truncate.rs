@@ -8,7 +8,7 @@ use scurry_codec::SegmentHeader;
 use std::io;
 
 /// The part of a segment that a cut keeps.
-enum Rest {
+enum KeptPart {
     /// All of it: the cut is later in the log.
     All,
     /// The bytes before this offset.
@@ -27,13 +27,13 @@ pub(super) fn truncate<D: Disk>(disk: &mut D, log: LogId, index: u64) -> io::Res
         let name = segment_name(first);
         let mut file = disk.open(&name)?;
         match rest_of(disk.open(&name)?, &name, log, index).map_err(io::Error::other)? {
-            Rest::All => break,
-            Rest::Part(len) => {
+            KeptPart::All => break,
+            KeptPart::Part(len) => {
                 file.set_len(len)?;
                 file.sync()?;
                 break;
             }
-            Rest::None => {
+            KeptPart::None => {
                 disk.remove(&name)?;
                 disk.sync_dir()?;
             }
@@ -43,12 +43,12 @@ pub(super) fn truncate<D: Disk>(disk: &mut D, log: LogId, index: u64) -> io::Res
 }
 
 /// Finds where a segment is to be cut.
-fn rest_of<F: File>(mut file: F, name: &str, log: LogId, index: u64) -> Result<Rest, LogError> {
+fn rest_of<F: File>(mut file: F, name: &str, log: LogId, index: u64) -> Result<KeptPart, LogError> {
     let mut head = [0; SegmentHeader::LEN];
     let len = file.read_at(0, &mut head).map_err(LogError::io(name))?;
     let Ok(header) = SegmentHeader::decode(checksum, &head[..len]) else {
         // It was created and not written yet.
-        return Ok(Rest::None);
+        return Ok(KeptPart::None);
     };
     let seal = log.seal_in(header.format);
     let mut window = Window::new(name.to_owned(), file, SegmentHeader::LEN as u64)?;
@@ -59,7 +59,7 @@ fn rest_of<F: File>(mut file: F, name: &str, log: LogId, index: u64) -> Result<R
         let place = frame.entry().filter(|_| frame.count() > 0);
         match place {
             Some(place) if place.index >= index => {
-                return Ok(if is_needed { Rest::Part(offset) } else { Rest::None });
+                return Ok(if is_needed { KeptPart::Part(offset) } else { KeptPart::None });
             }
             Some(_) => is_needed = true,
             // A mark, or a frame from before the store had a group.
@@ -67,5 +67,5 @@ fn rest_of<F: File>(mut file: F, name: &str, log: LogId, index: u64) -> Result<R
         }
     }
     // Marks alone record nothing that earlier segments lack.
-    Ok(if is_needed { Rest::All } else { Rest::None })
+    Ok(if is_needed { KeptPart::All } else { KeptPart::None })
 }

@@ -1,9 +1,9 @@
 //! Chunks of a snapshot on their way from the reading thread to the restoring thread.
 
 use super::read_ahead::{LONG_LEN, Load};
-use super::{Progress, RecoveryError, Sink, Unusable};
+use super::{Progress, RecoveryError, Sink, SnapshotFault};
 use crate::snapshot::{SnapshotError, snapshot_name};
-use crate::{Prepared, Preparer};
+use crate::{PreparedEntry, Preparer};
 use scurry_codec::{RecordError, checked_chunk};
 use scurry_ledger::Totals;
 
@@ -16,7 +16,7 @@ pub(super) struct Chunks {
     bytes: Vec<u8>,
     ends: Vec<End>,
     /// The prepared entries of all chunks; empty without a preparer.
-    prepared: Vec<Prepared>,
+    prepared: Vec<PreparedEntry>,
 }
 
 /// The end of a chunk.
@@ -66,7 +66,7 @@ impl Chunks {
         begun: u64,
         sink: &mut impl Sink,
         read: &mut Progress,
-    ) -> Result<(), Unusable> {
+    ) -> Result<(), SnapshotFault> {
         let (mut from, mut prepared) = (0, 0);
         for end in &self.ends {
             let chunk = &self.bytes[from..end.bytes];
@@ -74,7 +74,11 @@ impl Chunks {
                 .map_err(|error| RecoveryError::Replay { sequence: begun, error })?
                 .map_err(|error| {
                     let file = snapshot_name(begun);
-                    Unusable::Snapshot(SnapshotError::Entry { file, offset: end.offset, error })
+                    SnapshotFault::Snapshot(SnapshotError::Entry {
+                        file,
+                        offset: end.offset,
+                        error,
+                    })
                 })?;
             (from, prepared) = (end.bytes, end.prepared);
         }
@@ -91,7 +95,7 @@ impl Chunks {
 /// Restores the entries of a chunk, up to an unreadable one.
 fn restore_one(
     chunk: &[u8],
-    prepared: &[Prepared],
+    prepared: &[PreparedEntry],
     totals: &Totals,
     sink: &mut impl Sink,
     read: &mut Progress,

@@ -1,7 +1,7 @@
 //! Reasons to refuse a start: damaged or missing files.
 
 use crate::ReplayError;
-use crate::log::{Cut, LogError, segment_name};
+use crate::log::{DiscardedTail, LogError, segment_name};
 use crate::snapshot::{SnapshotError, snapshot_name};
 use scurry_codec::{HeaderError, RecordError};
 use std::io;
@@ -100,9 +100,14 @@ impl RecoveryError {
 
     /// Returns the error for a log that ends at `last` although `wanted` was synced: where it is damaged, or which file
     /// is missing. `cut` is the part after its end, `newest` the first sequence of its last segment.
-    pub fn lost(last: u64, wanted: u64, cut: Option<&Cut>, newest: Option<u64>) -> RecoveryError {
+    pub fn lost(
+        last: u64,
+        wanted: u64,
+        cut: Option<&DiscardedTail>,
+        newest: Option<u64>,
+    ) -> RecoveryError {
         let next = segment_name(last + 1);
-        if let Some(Cut { file, offset, .. }) = cut.filter(|cut| cut.bytes > 0) {
+        if let Some(DiscardedTail { file, offset, .. }) = cut.filter(|cut| cut.bytes > 0) {
             return RecoveryError::Log(LogError::Damaged {
                 file: file.clone(),
                 offset: *offset,

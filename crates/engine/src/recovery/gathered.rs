@@ -17,10 +17,10 @@ const LINE_LEN: usize = 64;
 
 /// Records in the order of the log.
 #[derive(Debug, Default)]
-pub(super) struct Gathered {
+pub(super) struct GatheredRecords {
     /// The records, concatenated.
     bytes: Vec<u8>,
-    items: Vec<Item>,
+    items: Vec<GatheredItem>,
     /// Positions of the keys, with the index of the item in the lowest bits. Sorted, the records of a key are adjacent
     /// and in their order, and keys that are close in the table follow each other.
     order: Vec<u64>,
@@ -28,7 +28,7 @@ pub(super) struct Gathered {
 
 /// One record.
 #[derive(Clone, Copy, Debug)]
-struct Item {
+struct GatheredItem {
     sequence: u64,
     hash: u64,
     /// Offset in `bytes`.
@@ -36,7 +36,7 @@ struct Item {
     len: u32,
 }
 
-impl Gathered {
+impl GatheredRecords {
     /// Reports whether the gathered records must be applied before more are added.
     pub(super) fn is_full(&self) -> bool {
         self.items.len() == RECORDS_MAX || self.bytes.len() > BYTES_MAX
@@ -47,7 +47,7 @@ impl Gathered {
         let (from, len) = (number(self.bytes.len()), number(record.len()));
         self.bytes.extend_from_slice(record);
         self.order.push(position(hash) & !INDEX_MASK | self.items.len() as u64);
-        self.items.push(Item { sequence, hash, from, len });
+        self.items.push(GatheredItem { sequence, hash, from, len });
     }
 
     /// Groups the records by key.
@@ -96,7 +96,7 @@ impl Gathered {
         self.order.clear();
     }
 
-    fn item(&self, place: usize) -> &Item {
+    fn item(&self, place: usize) -> &GatheredItem {
         &self.items[(self.order[place] & INDEX_MASK) as usize]
     }
 }

@@ -4,13 +4,13 @@
 use super::{RecoveryError, RequiredExtent};
 use crate::Disk;
 use crate::log::{
-    Cut, LogError, LogReader, clear_incoming, read_base, remove_replaced_log, segment_name,
-    segment_of,
+    DiscardedTail, LogError, LogReader, clear_incoming, read_base, remove_replaced_log,
+    segment_name, segment_of,
 };
 use crate::log_id::LogId;
-use crate::snapshot::Shown;
+use crate::snapshot::SnapshotSequences;
 use scurry_codec::{
-    Frame, Late, LogBase, LogFormat, Record, RecordError, RecordSubject, read_raw_record,
+    DeferredRecord, Frame, LogBase, LogFormat, Record, RecordError, RecordSubject, read_raw_record,
 };
 use scurry_ledger::Time;
 
@@ -55,13 +55,13 @@ pub struct GroupLog {
     /// First sequences of the log's segments.
     pub segments: Vec<u64>,
     /// The end of the log that was cut off.
-    pub cut: Option<Cut>,
+    pub cut: Option<DiscardedTail>,
 }
 
 impl GroupLog {
     /// Returns index and last sequence of the last kept entry that is known to be committed, given the snapshots beside
     /// the log.
-    pub fn committed(&self, snapshots: &[Shown]) -> (u64, u64) {
+    pub fn committed(&self, snapshots: &[SnapshotSequences]) -> (u64, u64) {
         let base = self.base.as_ref().map_or((0, 0), |base| (base.index, base.sequence));
         // A published snapshot shows only committed entries.
         let shown = snapshots.iter().map(|shown| shown.as_of).max().unwrap_or(0);
@@ -74,7 +74,7 @@ impl GroupLog {
 
     /// Returns the sequence that must be committed before any of these snapshots can be used. None when one can be used
     /// already, or none is suitable.
-    pub fn shows(&self, snapshots: &[Shown]) -> Option<u64> {
+    pub fn shows(&self, snapshots: &[SnapshotSequences]) -> Option<u64> {
         let base = self.base.as_ref()?;
         let (_, committed) = self.committed(snapshots);
         let shown = snapshots.iter().filter(|shown| shown.begun >= base.sequence);
@@ -227,7 +227,7 @@ fn members_of(frame: &Frame<'_>) -> Result<Option<Vec<u8>>, RecordError> {
         return Ok(None);
     }
     Ok(match read_raw_record(passed.bytes)? {
-        Late::Other(Record::Group { members }) => Some(members.to_vec()),
-        Late::Other(_) | Late::Account { .. } => None,
+        DeferredRecord::Other(Record::Group { members }) => Some(members.to_vec()),
+        DeferredRecord::Other(_) | DeferredRecord::Account { .. } => None,
     })
 }

@@ -1,11 +1,11 @@
 //! Applies the records of a log that are newer than the snapshot.
 
-use super::gathered::{Gathered, RECORDS_MAX};
+use super::gathered::{GatheredRecords, RECORDS_MAX};
 use super::read_ahead::{LONG_LEN, Load};
 use super::{Base, Progress, RecoveryError, Sink};
 use crate::key::position;
 use crate::{KeyHasher, Step};
-use scurry_codec::{Frame, Late, Record, RecordSubject, read_raw_record};
+use scurry_codec::{DeferredRecord, Frame, Record, RecordSubject, read_raw_record};
 
 /// Keys that are loaded into the cache together.
 const AHEAD: usize = 64;
@@ -23,7 +23,7 @@ const GATHERED_MAX: usize = (RECORDS_MAX << PART_BITS) / 3;
 pub(super) struct RecordBatch {
     /// The sequence of a clear, which is applied before the records.
     clear: Option<u64>,
-    records: Gathered,
+    records: GatheredRecords,
     /// Progress of reading.
     pub(super) read: Progress,
 }
@@ -164,7 +164,7 @@ pub(super) fn apply(
 }
 
 /// Loads the data that the next keys need into the cache, and returns the place after them.
-fn load(part: &Gathered, from: usize, hashes: &mut Vec<u64>, sink: &mut impl Sink) -> usize {
+fn load(part: &GatheredRecords, from: usize, hashes: &mut Vec<u64>, sink: &mut impl Sink) -> usize {
     hashes.clear();
     let mut place = from;
     while place < part.len() {
@@ -181,11 +181,17 @@ fn load(part: &Gathered, from: usize, hashes: &mut Vec<u64>, sink: &mut impl Sin
 }
 
 /// Applies the records of one key at a place, and returns the place after them.
-fn apply_at(part: &Gathered, place: usize, sink: &mut impl Sink) -> Result<usize, RecoveryError> {
+fn apply_at(
+    part: &GatheredRecords,
+    place: usize,
+    sink: &mut impl Sink,
+) -> Result<usize, RecoveryError> {
     let replay = |(sequence, error)| RecoveryError::Replay { sequence, error };
     let (id, first) = match read(part, place)? {
-        (sequence, Late::Account { id, change, left }) => (id, Step { sequence, change, left }),
-        (sequence, Late::Other(record)) => {
+        (sequence, DeferredRecord::Account { id, change, left }) => {
+            (id, Step { sequence, change, left })
+        }
+        (sequence, DeferredRecord::Other(record)) => {
             sink.replay(&record).map_err(|error| replay((sequence, error)))?;
             return Ok(place + 1);
         }
@@ -196,7 +202,7 @@ fn apply_at(part: &Gathered, place: usize, sink: &mut impl Sink) -> Result<usize
             return None;
         }
         match read(part, next) {
-            Ok((sequence, Late::Account { id: other, change, left })) if other == id => {
+            Ok((sequence, DeferredRecord::Account { id: other, change, left })) if other == id => {
                 next += 1;
                 Some(Step { sequence, change, left })
             }
@@ -213,7 +219,7 @@ fn apply_at(part: &Gathered, place: usize, sink: &mut impl Sink) -> Result<usize
 
 /// Decodes the record at a place, and returns it with its sequence.
 #[inline]
-fn read(part: &Gathered, place: usize) -> Result<(u64, Late<'_>), RecoveryError> {
+fn read(part: &GatheredRecords, place: usize) -> Result<(u64, DeferredRecord<'_>), RecoveryError> {
     let (sequence, bytes) = part.record(place);
     match read_raw_record(bytes) {
         Ok(record) => Ok((sequence, record)),

@@ -8,8 +8,8 @@ use crate::{
     Config, EntityPut, Expiry, KeyHasher, Outcome, Piece, ReplayError, Shard, Snapshot, Step,
 };
 use scurry_codec::{
-    Chunked, FrameWriter, Framed, HashKey, Late, Record, SnapshotEntry, checked_chunk, read_chunk,
-    read_frame, read_raw_record,
+    Chunked, DeferredRecord, FrameWriter, Framed, HashKey, Record, SnapshotEntry, checked_chunk,
+    read_chunk, read_frame, read_raw_record,
 };
 use scurry_ledger::{
     BucketAttributes, BucketNo, BucketTerms, Change, Command, Create, ItemRequest, Name, NewBucket,
@@ -140,11 +140,11 @@ fn each_key_sees_its_records_in_their_order() {
         let mut records = frame.records();
         while let Some(record) = records.pass() {
             match read_raw_record(record.expect("a record").bytes).expect("a record") {
-                Late::Account { id, change, left } => {
+                DeferredRecord::Account { id, change, left } => {
                     let step = Step { sequence: 0, change, left };
                     one_by_one.replay_account(id, std::iter::once(step)).expect("it is taken");
                 }
-                Late::Other(record) => one_by_one.replay(&record).expect("it is taken"),
+                DeferredRecord::Other(record) => one_by_one.replay(&record).expect("it is taken"),
             }
         }
     });

@@ -3,8 +3,8 @@
 use super::identities::is_identifying;
 use super::{Shard, is_entry_in_parts};
 use crate::account_parts::{AccountParts, NeededParts};
-use crate::entry::{Entry, Head, Kind};
-use crate::table::Place;
+use crate::entry::{Head, TableEntry, TableEntryKind};
+use crate::table::TablePosition;
 use crate::working_account::WorkingAccount;
 use crate::{AccountSlot, Key, Outcome, ReadError, WrongType};
 use scurry_ledger::{Account, Answer, Change, Code, Command, Time};
@@ -67,17 +67,17 @@ impl Shard {
     }
 
     /// Returns the slot of a key, at which its account is or will be stored.
-    pub(super) fn slot<'s>(&'s mut self, key: Key<'s>, place: Option<Place>) -> Slot<'s> {
+    pub(super) fn slot<'s>(&'s mut self, key: Key<'s>, place: Option<TablePosition>) -> Slot<'s> {
         Slot { shard: self, key, place, is_bounded: false }
     }
 
     /// Unpacks the account at a place into the working account, which is cleared without a place.
-    pub(super) fn load(&mut self, place: Option<Place>) -> Result<(), WrongType> {
+    pub(super) fn load(&mut self, place: Option<TablePosition>) -> Result<(), WrongType> {
         let entry = place.map(|place| self.table.at(place));
-        if entry.is_some_and(|entry| entry.kind() != Kind::Account) {
+        if entry.is_some_and(|entry| entry.kind() != TableEntryKind::Account) {
             return Err(WrongType);
         }
-        self.working.unpack(entry.map(Entry::value));
+        self.working.unpack(entry.map(TableEntry::value));
         if self.working.is_in_parts()
             && let (Some(entry), Some(account)) = (entry, &mut self.working.account)
         {
@@ -87,7 +87,7 @@ impl Shard {
     }
 
     /// Returns the whole image of the account, also when it is kept in parts.
-    pub(super) fn whole_image<'e>(&self, entry: &'e Entry) -> Cow<'e, [u8]> {
+    pub(super) fn whole_image<'e>(&self, entry: &'e TableEntry) -> Cow<'e, [u8]> {
         if is_entry_in_parts(entry) {
             Cow::Owned(self.annexes.of(entry.key()).whole_image(entry.value()))
         } else {
@@ -101,7 +101,7 @@ pub(super) struct Slot<'s> {
     shard: &'s mut Shard,
     key: Key<'s>,
     /// The place of the existing entry.
-    place: Option<Place>,
+    place: Option<TablePosition>,
     /// Whether the memory limit applies.
     is_bounded: bool,
 }
@@ -166,7 +166,8 @@ impl AccountSlot for Slot<'_> {
                 place
             }
             None => {
-                let entry = Entry::new(Head::plain(Kind::Account), self.key.bytes(), image);
+                let entry =
+                    TableEntry::new(Head::plain(TableEntryKind::Account), self.key.bytes(), image);
                 table.insert(self.key.hash(), entry)
             }
         };

@@ -2,7 +2,7 @@
 //! working account, which is swapped with the shard's when it is worked on.
 
 use super::Shard;
-use crate::table::Place;
+use crate::table::TablePosition;
 use crate::working_account::WorkingAccount;
 use crate::{AccountSlot, AccountSlots, ChainOutcome, Key};
 use scurry_ledger::{Answer, CHAIN_MAX, Link, Time};
@@ -64,7 +64,7 @@ impl Shard {
 struct Slots<'s> {
     shard: &'s mut Shard,
     keys: [Key<'s>; CHAIN_MAX],
-    places: [Option<Place>; CHAIN_MAX],
+    places: [Option<TablePosition>; CHAIN_MAX],
     /// The link whose working account is currently the shard's.
     turn: usize,
     is_bounded: bool,

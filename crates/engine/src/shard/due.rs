@@ -3,7 +3,7 @@
 
 use super::Shard;
 use crate::AccountSlot;
-use crate::timers::{Lane, tick_of};
+use crate::timers::{TimerGroup, tick_of};
 use scurry_ledger::{Change, Op, Time};
 
 /// Most steps of one [`Shard::tick`]: each gathers, commits or removes one entry.
@@ -51,7 +51,7 @@ impl Shard {
 
     /// Takes one step for accounts. Returns false when nothing is due.
     fn step_accounts(&mut self, now: Time, committed: &mut impl FnMut(&[u8], &Change)) -> bool {
-        let tick = self.timers.first_tick(Lane::Accounts);
+        let tick = self.timers.first_tick(TimerGroup::Accounts);
         // Gathers first: nothing is committed before everything that may be due earlier is in the order.
         let near = self.timers.first_near().map(|(time, _)| time);
         if let Some(time) = near.filter(|&time| time <= now)
@@ -69,7 +69,7 @@ impl Shard {
 
     /// Puts one account of the tick into the order, by the time at which something in it is now due.
     fn gather(&mut self, tick: u64) {
-        let Some((timer, hash)) = self.timers.first(Lane::Accounts) else { return };
+        let Some((timer, hash)) = self.timers.first(TimerGroup::Accounts) else { return };
         let place = self.table.find_timer(hash, timer);
         let place = place.expect("a timer goes with its entry");
         self.load(Some(place)).expect("a timer of accounts is an account's");
@@ -118,10 +118,10 @@ impl Shard {
 
     /// Takes one step for values, entities and tombstones. Returns false when no past tick has any.
     fn step_others(&mut self, now: Time) -> bool {
-        if self.timers.first_tick(Lane::Others).is_none_or(|tick| tick >= tick_of(now)) {
+        if self.timers.first_tick(TimerGroup::Others).is_none_or(|tick| tick >= tick_of(now)) {
             return false;
         }
-        let Some((timer, hash)) = self.timers.first(Lane::Others) else { return false };
+        let Some((timer, hash)) = self.timers.first(TimerGroup::Others) else { return false };
         let place = self.table.find_timer(hash, timer);
         let place = place.expect("a timer goes with its entry");
         match self.table.at(place).expires() {

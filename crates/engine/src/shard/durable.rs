@@ -4,10 +4,10 @@
 use super::Shard;
 use super::values::value_head;
 use crate::account_parts::AccountParts;
-use crate::entry::{Entry, Head, Kind};
+use crate::entry::{Head, TableEntry, TableEntryKind};
 use crate::log_id::LogId;
-use crate::timers::{Lane, tick_of};
-use crate::{Key, Prepared, Preparer, Version};
+use crate::timers::{TimerGroup, tick_of};
+use crate::{Key, PreparedEntry, Preparer, Version};
 use scurry_codec::{
     ChangeError, ChunkWriter, FrameWriter, HashKey, ImageError, LogFormat, Record, RecordError,
     SnapshotEntry, decode_account,
@@ -157,13 +157,13 @@ impl Shard {
             let whole;
             let expires = entry.expires();
             chunk.entry(&match entry.kind() {
-                Kind::Value => SnapshotEntry::Value { key, expires, value },
-                Kind::Account => {
+                TableEntryKind::Value => SnapshotEntry::Value { key, expires, value },
+                TableEntryKind::Account => {
                     whole = self.whole_image(entry);
                     SnapshotEntry::Account { id: key, image: &whole }
                 }
-                Kind::Entity => SnapshotEntry::Entity { key, version, expires, value },
-                Kind::Tombstone => {
+                TableEntryKind::Entity => SnapshotEntry::Entity { key, version, expires, value },
+                TableEntryKind::Tombstone => {
                     SnapshotEntry::Tombstone { key, version, forget_at: expires.unwrap_or(Time(0)) }
                 }
             });
@@ -185,7 +185,7 @@ impl Shard {
     pub fn restore_all(
         &mut self,
         entries: &[SnapshotEntry<'_>],
-        prepared: &[Prepared],
+        prepared: &[PreparedEntry],
         totals: &Totals,
     ) -> Result<(), ReplayError> {
         assert_eq!(entries.len(), prepared.len(), "each was prepared");
@@ -210,28 +210,30 @@ impl Shard {
 
     /// Restores an entry of a snapshot whose key is not in the table.
     pub fn restore(&mut self, entry: &SnapshotEntry<'_>) -> Result<(), ReplayError> {
-        let prepared = Prepared { hash: self.table.hasher().hash(entry.key()), counted: None };
+        let prepared = PreparedEntry { hash: self.table.hasher().hash(entry.key()), counted: None };
         self.restore_all(std::slice::from_ref(entry), &[prepared], &Totals::default())
     }
 
     /// Builds the table entry for an entry of a snapshot, and updates timers, index, identities and totals for it.
     fn make(
         &mut self,
-        prepared: &Prepared,
+        prepared: &PreparedEntry,
         entry: &SnapshotEntry<'_>,
-    ) -> Result<Entry, ReplayError> {
+    ) -> Result<TableEntry, ReplayError> {
         let hash = prepared.hash;
         let (key, head, value) = match *entry {
             SnapshotEntry::Value { key, expires, value } => (key, value_head(expires), value),
-            SnapshotEntry::Account { id, image } => (id, Head::plain(Kind::Account), image),
+            SnapshotEntry::Account { id, image } => {
+                (id, Head::plain(TableEntryKind::Account), image)
+            }
             SnapshotEntry::Entity { key, version, expires, value } => {
                 let version = version_of(version, key)?;
-                (key, Head { kind: Kind::Entity, expires, version }, value)
+                (key, Head { kind: TableEntryKind::Entity, expires, version }, value)
             }
             SnapshotEntry::Tombstone { key, version, forget_at } => {
                 let version = version_of(version, key)?;
                 let expires = Some(forget_at);
-                (key, Head { kind: Kind::Tombstone, expires, version }, &[][..])
+                (key, Head { kind: TableEntryKind::Tombstone, expires, version }, &[][..])
             }
         };
         let part;
@@ -239,7 +241,7 @@ impl Shard {
         let mut due = head.expires;
         if let Some(counted) = prepared.counted {
             due = counted;
-        } else if head.kind == Kind::Account {
+        } else if head.kind == TableEntryKind::Account {
             decode_account(value, self.working.account_mut())
                 .map_err(|error| ReplayError::Image { account: shown(key), error })?;
             self.totals.replace(&AccountContribution::default(), self.working.account.as_ref());
@@ -257,13 +259,13 @@ impl Shard {
             }
             self.identities_replayed(hash, &[], &identities);
         }
-        if let Some(index) = self.index.as_mut().filter(|_| head.kind == Kind::Entity) {
+        if let Some(index) = self.index.as_mut().filter(|_| head.kind == TableEntryKind::Entity) {
             index.insert(index.value_hash(value), hash);
         }
         self.note_version(head.version);
-        let mut entry = Entry::new(head, key, value);
+        let mut entry = TableEntry::new(head, key, value);
         if let Some(due) = due {
-            entry.arm(self.timers.arm(Lane::of(head.kind), hash, tick_of(due)));
+            entry.arm(self.timers.arm(TimerGroup::of(head.kind), hash, tick_of(due)));
         }
         Ok(entry)
     }
@@ -282,7 +284,7 @@ impl Shard {
             Record::Append { key, tail } => {
                 let key = self.table.hasher().key(key);
                 match self.table.find(key) {
-                    Some(place) if self.table.at(place).kind() == Kind::Value => {
+                    Some(place) if self.table.at(place).kind() == TableEntryKind::Value => {
                         self.table.update(place, |entry| entry.append(tail));
                     }
                     _ => return Err(ReplayError::WrongType(shown(key.bytes()))),
@@ -291,7 +293,7 @@ impl Shard {
             Record::Expiry { key, expires } => {
                 let key = self.table.hasher().key(key);
                 match self.table.find(key) {
-                    Some(place) if self.table.at(place).kind() == Kind::Value => {
+                    Some(place) if self.table.at(place).kind() == TableEntryKind::Value => {
                         self.put_expiry(key, place, expires);
                     }
                     _ => return Err(ReplayError::WrongType(shown(key.bytes()))),
@@ -307,13 +309,14 @@ impl Shard {
                 let version = version_of(version, key)?;
                 self.note_version(version);
                 let key = self.table.hasher().key(key);
-                self.put(key, Head { kind: Kind::Entity, expires, version }, value);
+                self.put(key, Head { kind: TableEntryKind::Entity, expires, version }, value);
             }
             Record::Tombstone { key, version, forget_at } => {
                 let version = version_of(version, key)?;
                 self.note_version(version);
                 let key = self.table.hasher().key(key);
-                let head = Head { kind: Kind::Tombstone, expires: Some(forget_at), version };
+                let head =
+                    Head { kind: TableEntryKind::Tombstone, expires: Some(forget_at), version };
                 self.put(key, head, b"");
             }
             Record::Clear => self.clear(),
@@ -332,7 +335,7 @@ impl Shard {
     /// Overwrites the entry of a key that is not an account.
     fn put(&mut self, key: Key<'_>, head: Head, value: &[u8]) {
         let place = self.table.find(key);
-        if matches!(head.kind, Kind::Entity | Kind::Tombstone) {
+        if matches!(head.kind, TableEntryKind::Entity | TableEntryKind::Tombstone) {
             self.write_entity(key, place, head, value);
         } else {
             let old = place.and_then(|place| self.value_hash(self.table.at(place)));

@@ -12,8 +12,8 @@
 
 use super::Shard;
 use super::values::check_lens;
-use crate::entry::{Head, Kind};
-use crate::table::Place;
+use crate::entry::{Head, TableEntryKind};
+use crate::table::TablePosition;
 use crate::{
     Entity, EntityContent, EntityDelete, EntityFound, EntityPut, EntityState, EntityTerms,
     EntityWrite, Key, NoIndex, Version, VersionClock, WriteError, WrongType,
@@ -22,7 +22,7 @@ use scurry_ledger::Time;
 
 /// The entry that a write finds at its key.
 struct Stored {
-    place: Option<Place>,
+    place: Option<TablePosition>,
     version: Version,
     /// Whether a live entity is stored.
     lives: bool,
@@ -37,13 +37,13 @@ impl Shard {
         let entry = self.table.at(place);
         let (version, expires) = (entry.version(), entry.expires());
         let state = match entry.kind() {
-            Kind::Entity => EntityState::Live { value: entry.value(), expires },
-            Kind::Tombstone => {
+            TableEntryKind::Entity => EntityState::Live { value: entry.value(), expires },
+            TableEntryKind::Tombstone => {
                 let forget_at = expires.unwrap_or(now);
                 let at = forget_at.plus_ms(-self.config.entity_tombstone_ms);
                 EntityState::Deleted { at, forget_at }
             }
-            Kind::Value | Kind::Account => return Err(WrongType),
+            TableEntryKind::Value | TableEntryKind::Account => return Err(WrongType),
         };
         Ok(Some(Entity { version, state }))
     }
@@ -76,7 +76,7 @@ impl Shard {
                 self.remove(key.hash(), place);
             }
         } else {
-            let head = Head { kind: Kind::Entity, expires, version };
+            let head = Head { kind: TableEntryKind::Entity, expires, version };
             self.write_entity(key, stored.place, head, value);
         }
         if let Some(journal) = &mut self.journal {
@@ -111,7 +111,7 @@ impl Shard {
         }
         self.version_last = self.version_last.max(version);
         let forget_at = now.plus_ms(self.config.entity_tombstone_ms);
-        let head = Head { kind: Kind::Tombstone, expires: Some(forget_at), version };
+        let head = Head { kind: TableEntryKind::Tombstone, expires: Some(forget_at), version };
         self.write_entity(key, stored.place, head, b"");
         if let Some(journal) = &mut self.journal {
             journal.tombstone(key.bytes(), version.get(), forget_at);
@@ -137,7 +137,10 @@ impl Shard {
                 return Ok(at);
             }
             for entry in self.table.of_hash(hash) {
-                if entry.kind() == Kind::Entity && entry.value() == value && !entry.is_over(now) {
+                if entry.kind() == TableEntryKind::Entity
+                    && entry.value() == value
+                    && !entry.is_over(now)
+                {
                     visit(entry.key());
                 }
             }
@@ -154,9 +157,9 @@ impl Shard {
         };
         let (version, expires) = (entry.version(), entry.expires());
         match entry.kind() {
-            Kind::Entity => Ok(Stored { place, version, lives: true, expires }),
-            Kind::Tombstone => Ok(Stored { place, version, lives: false, expires: None }),
-            Kind::Value | Kind::Account => Err(WrongType),
+            TableEntryKind::Entity => Ok(Stored { place, version, lives: true, expires }),
+            TableEntryKind::Tombstone => Ok(Stored { place, version, lives: false, expires: None }),
+            TableEntryKind::Value | TableEntryKind::Account => Err(WrongType),
         }
     }
 
@@ -184,7 +187,7 @@ impl Shard {
     pub(super) fn write_entity(
         &mut self,
         key: Key<'_>,
-        place: Option<Place>,
+        place: Option<TablePosition>,
         head: Head,
         value: &[u8],
     ) {
@@ -194,7 +197,7 @@ impl Shard {
             self.unindex(key.hash(), old);
         }
         if let Some(index) = &mut self.index
-            && head.kind == Kind::Entity
+            && head.kind == TableEntryKind::Entity
         {
             index.insert(index.value_hash(value), key.hash());
         }

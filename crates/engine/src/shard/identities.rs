@@ -2,9 +2,9 @@
 //! identities go through this code.
 
 use super::Shard;
-use crate::entry::{Entry, Kind};
-use crate::identities::Hashed;
-use crate::table::Place;
+use crate::entry::{TableEntry, TableEntryKind};
+use crate::identities::IndexedIdentity;
+use crate::table::TablePosition;
 use crate::{AccountSlot, Key, Outcome};
 use scurry_codec::decode_foreign_account;
 use scurry_ledger::{Account, Code, Command, Decision, Name, Rejection, Time};
@@ -22,7 +22,8 @@ impl Shard {
         let Shard { table, working, identities, .. } = self;
         let mut left = count;
         for hash in identities.find(kind, value) {
-            for entry in table.of_hash(hash).filter(|entry| entry.kind() == Kind::Account) {
+            for entry in table.of_hash(hash).filter(|entry| entry.kind() == TableEntryKind::Account)
+            {
                 working.unpack(Some(entry.value()));
                 if has(working.account.as_ref(), kind, value) {
                     if left == 0 {
@@ -50,7 +51,7 @@ impl Shard {
         &mut self,
         now: Time,
         key: Key<'_>,
-        place: Option<Place>,
+        place: Option<TablePosition>,
         (command, is_bounded): (&Command<'_>, bool),
     ) -> Outcome {
         let before = self.identities_at(place);
@@ -73,8 +74,8 @@ impl Shard {
     pub(super) fn identities_decided(
         &mut self,
         key: Key<'_>,
-        before: &[Hashed],
-        wanted: &[Hashed],
+        before: &[IndexedIdentity],
+        wanted: &[IndexedIdentity],
         is_committed: bool,
     ) {
         if is_committed {
@@ -92,9 +93,9 @@ impl Shard {
     }
 
     /// Returns the identities of the account at a place.
-    pub(super) fn identities_at(&mut self, place: Option<Place>) -> Vec<Hashed> {
+    pub(super) fn identities_at(&mut self, place: Option<TablePosition>) -> Vec<IndexedIdentity> {
         let entry = place.map(|place| self.table.at(place));
-        let Some(entry) = entry.filter(|entry| entry.kind() == Kind::Account) else {
+        let Some(entry) = entry.filter(|entry| entry.kind() == TableEntryKind::Account) else {
             return Vec::new();
         };
         self.working.unpack(Some(entry.value()));
@@ -107,9 +108,9 @@ impl Shard {
         &mut self,
         now: Time,
         key: Key<'_>,
-        place: Option<Place>,
+        place: Option<TablePosition>,
         command: &Command<'_>,
-    ) -> Vec<Hashed> {
+    ) -> Vec<IndexedIdentity> {
         if !self.identities.has_unique() || self.load(place).is_err() {
             return Vec::new();
         }
@@ -129,10 +130,10 @@ impl Shard {
     /// unique.
     pub(super) fn identities_of_image(
         &mut self,
-        place: Option<Place>,
+        place: Option<TablePosition>,
         image: &[u8],
         replace: bool,
-    ) -> Vec<Hashed> {
+    ) -> Vec<IndexedIdentity> {
         let is_refused = place.is_some() && !replace;
         if !self.identities.has_unique() || is_refused || self.load(place).is_err() {
             return Vec::new();
@@ -145,7 +146,12 @@ impl Shard {
     }
 
     /// Updates the index from the identities before to those after.
-    pub(super) fn identities_changed(&mut self, hash: u64, before: &[Hashed], after: &[Hashed]) {
+    pub(super) fn identities_changed(
+        &mut self,
+        hash: u64,
+        before: &[IndexedIdentity],
+        after: &[IndexedIdentity],
+    ) {
         let sequence = self.sequence();
         for gone in before.iter().filter(|one| !after.contains(one)) {
             if !self.is_called(hash, *gone) {
@@ -162,7 +168,12 @@ impl Shard {
     }
 
     /// Updates the index as [`Shard::identities_changed`] does, for a replayed Change: nothing was claimed in advance.
-    pub(super) fn identities_replayed(&mut self, hash: u64, before: &[Hashed], after: &[Hashed]) {
+    pub(super) fn identities_replayed(
+        &mut self,
+        hash: u64,
+        before: &[IndexedIdentity],
+        after: &[IndexedIdentity],
+    ) {
         for new in after.iter().filter(|one| !before.contains(one)) {
             self.identities.hold(*new);
         }
@@ -175,7 +186,7 @@ impl Shard {
             let sequence = self.sequence();
             let Shard { table, working, identities, .. } = self;
             table.walk(0, usize::MAX, |entry| {
-                if entry.kind() == Kind::Account {
+                if entry.kind() == TableEntryKind::Account {
                     working.unpack(Some(entry.value()));
                     for one in identities.of(working.account.as_ref()) {
                         identities.end(one, sequence);
@@ -190,9 +201,9 @@ impl Shard {
     }
 
     /// Reports whether an account whose key has this hash has the identity. In rare cases two keys share a hash.
-    fn is_called(&mut self, hash: u64, identity: Hashed) -> bool {
+    fn is_called(&mut self, hash: u64, identity: IndexedIdentity) -> bool {
         let Shard { table, working, identities, .. } = self;
-        let is_account = |entry: &&Entry| entry.kind() == Kind::Account;
+        let is_account = |entry: &&TableEntry| entry.kind() == TableEntryKind::Account;
         table.of_hash(hash).filter(is_account).any(|entry| {
             working.unpack(Some(entry.value()));
             identities.of(working.account.as_ref()).contains(&identity)

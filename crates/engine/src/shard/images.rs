@@ -2,7 +2,7 @@
 
 use super::Shard;
 use super::durable::{ReplayError, shown};
-use crate::entry::Kind;
+use crate::entry::TableEntryKind;
 use crate::outcome::LoadError;
 use crate::{AccountSlot, Key, ReadError};
 use scurry_codec::decode_account;
@@ -15,7 +15,7 @@ impl Shard {
     pub fn image(&self, now: Time, key: Key<'_>) -> Result<Cow<'_, [u8]>, ReadError> {
         let place = self.find(now, key).ok_or(ReadError::UnknownAccount)?;
         let entry = self.table.at(place);
-        if entry.kind() == Kind::Account {
+        if entry.kind() == TableEntryKind::Account {
             Ok(self.whole_image(entry))
         } else {
             Err(ReadError::WrongType)

@@ -1,7 +1,7 @@
 //! Read-only operations on keys of any kind.
 
 use super::Shard;
-use crate::entry::{Entry, Kind};
+use crate::entry::{TableEntry, TableEntryKind};
 use crate::{AccountSlot, Key, KeyHasher, KeyKind, NeededParts};
 use scurry_codec::decode_state;
 use scurry_ledger::{Status, Time};
@@ -13,7 +13,7 @@ use std::ops::ControlFlow;
 const TOUCHED_MAX: usize = 64;
 
 /// Bytes of a slot of the table: the entry's pointer and length, and a byte of the hash.
-const SLOT_BYTES: u64 = size_of::<Entry>() as u64 + 1;
+const SLOT_BYTES: u64 = size_of::<TableEntry>() as u64 + 1;
 
 impl Shard {
     /// Returns a copy of this shard's key hasher.
@@ -83,7 +83,7 @@ impl Shard {
         mut visit: impl FnMut(&[u8], Status, u64),
     ) -> u64 {
         self.table.scan(cursor, count.max(1), |entry| {
-            if entry.kind() == Kind::Account {
+            if entry.kind() == TableEntryKind::Account {
                 let (status, version) = state_of(entry.value());
                 visit(entry.key(), status, version);
             }
@@ -100,7 +100,7 @@ impl Shard {
         mut visit: impl FnMut(&[u8]) -> ControlFlow<()>,
     ) -> u64 {
         self.table.scan(cursor, count.max(1), |entry| {
-            if entry.kind() == Kind::Tombstone && !entry.is_over(now) {
+            if entry.kind() == TableEntryKind::Tombstone && !entry.is_over(now) {
                 return visit(entry.key());
             }
             ControlFlow::Continue(())
@@ -132,7 +132,7 @@ impl Shard {
         let entry = self.table.at(place);
         let head = (entry.kind() as u8, entry.expires(), entry.version());
         (head, entry.value()).hash(hasher);
-        if entry.kind() == Kind::Account {
+        if entry.kind() == TableEntryKind::Account {
             // Due changes count as done but are not in the image yet; the next due time shows how far they have gone.
             let needed = NeededParts::default();
             self.slot(key, Some(place)).view(now, &needed).expect("it is an account");
@@ -141,8 +141,8 @@ impl Shard {
     }
 
     /// Returns the kind of an entry that clients can see, None for tombstones and expired entries.
-    fn shown(&self, now: Time, entry: &Entry) -> Option<KeyKind> {
-        let shown = entry.kind() != Kind::Tombstone && !entry.is_over(now);
+    fn shown(&self, now: Time, entry: &TableEntry) -> Option<KeyKind> {
+        let shown = entry.kind() != TableEntryKind::Tombstone && !entry.is_over(now);
         shown.then(|| entry.kind().key_kind())
     }
 }

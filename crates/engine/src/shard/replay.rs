@@ -3,12 +3,12 @@
 
 use super::Shard;
 use super::durable::{ReplayError, shown};
-use crate::entry::Kind;
-use crate::table::Place;
+use crate::entry::TableEntryKind;
+use crate::table::TablePosition;
 use crate::{AccountSlot, Key};
 use scurry_codec::{
-    Balance, BucketAmounts, BucketAmountsIter, Frame, Late, Passed, RecordError, RecordSubject,
-    Records, read_raw_record,
+    Balance, BucketAmounts, BucketAmountsIter, DeferredRecord, Frame, Passed, RecordError,
+    RecordSubject, Records, read_raw_record,
 };
 
 /// Records of a frame whose keys are loaded into the cache together.
@@ -88,10 +88,10 @@ impl Shard {
         let mut at = 0;
         while at < all.len() {
             let (id, step) = match read(at)? {
-                (sequence, Late::Account { id, change, left }) => {
+                (sequence, DeferredRecord::Account { id, change, left }) => {
                     (id, Step { sequence, change, left })
                 }
-                (sequence, Late::Other(record)) => {
+                (sequence, DeferredRecord::Other(record)) => {
                     self.replay(&record).map_err(|error| (sequence, error))?;
                     at += 1;
                     continue;
@@ -100,7 +100,7 @@ impl Shard {
             at += 1;
             let others = std::iter::from_fn(|| match all.get(at)?.about {
                 RecordSubject::Key(key) if key == id => match read(at) {
-                    Ok((sequence, Late::Account { change, left, .. })) => {
+                    Ok((sequence, DeferredRecord::Account { change, left, .. })) => {
                         at += 1;
                         Some(Step { sequence, change, left })
                     }
@@ -161,9 +161,13 @@ impl Shard {
     }
 
     /// Unpacks an account before its Changes are replayed.
-    pub(super) fn begin_replay(&mut self, key: Key<'_>) -> Result<Option<Place>, ReplayError> {
+    pub(super) fn begin_replay(
+        &mut self,
+        key: Key<'_>,
+    ) -> Result<Option<TablePosition>, ReplayError> {
         let mut place = self.table.find(key);
-        if let Some(other) = place.filter(|&at| self.table.at(at).kind() != Kind::Account) {
+        if let Some(other) = place.filter(|&at| self.table.at(at).kind() != TableEntryKind::Account)
+        {
             // The other entry had expired when the account was created.
             self.remove(key.hash(), other);
             place = None;
@@ -177,7 +181,7 @@ impl Shard {
     }
 
     /// Stores the working account after its Changes were replayed.
-    pub(super) fn store_replayed(&mut self, key: Key<'_>, place: Option<Place>) {
+    pub(super) fn store_replayed(&mut self, key: Key<'_>, place: Option<TablePosition>) {
         let before = std::mem::take(&mut self.identities_before);
         let after = self.identities.of(self.working.account.as_ref());
         self.slot(key, place).store();
@@ -190,7 +194,7 @@ impl Shard {
     fn replay_change(
         &mut self,
         key: Key<'_>,
-        place: Option<Place>,
+        place: Option<TablePosition>,
         change: &[u8],
     ) -> Result<(), ReplayError> {
         let applied = self.slot(key, place).apply(change);

@@ -1,8 +1,8 @@
 //! Plain values. An expired value counts as absent, whether or not its timer has run.
 
 use super::Shard;
-use crate::entry::{Entry, Head, KEY_LEN_MAX, Kind, VALUE_LEN_MAX};
-use crate::table::Place;
+use crate::entry::{Head, KEY_LEN_MAX, TableEntry, TableEntryKind, VALUE_LEN_MAX};
+use crate::table::TablePosition;
 use crate::{Expiry, Key, Value, Version, WriteError, WrongType};
 use scurry_ledger::Time;
 
@@ -15,7 +15,7 @@ impl From<WrongType> for WriteError {
 impl Shard {
     /// Returns a plain value.
     pub fn value(&self, now: Time, key: Key<'_>) -> Result<Option<Value<'_>>, WrongType> {
-        let place = self.only(Kind::Value, self.find(now, key))?;
+        let place = self.only(TableEntryKind::Value, self.find(now, key))?;
         Ok(place.map(|place| {
             let entry = self.table.at(place);
             Value { bytes: entry.value(), expires: entry.expires() }
@@ -24,7 +24,7 @@ impl Shard {
 
     /// Returns when a plain value expires: `Some(None)` for never, None when the key does not exist.
     pub fn plain_expiry(&self, now: Time, key: Key<'_>) -> Result<Option<Option<Time>>, WrongType> {
-        let place = self.only(Kind::Value, self.find(now, key))?;
+        let place = self.only(TableEntryKind::Value, self.find(now, key))?;
         Ok(place.map(|place| self.table.at(place).expires()))
     }
 
@@ -38,7 +38,7 @@ impl Shard {
     ) -> Result<(), WriteError> {
         check_lens(key, bytes.len())?;
         let place = self.expire(now, key);
-        let place = self.only(Kind::Value, place)?;
+        let place = self.only(TableEntryKind::Value, place)?;
         let stored = place.and_then(|place| self.table.at(place).expires());
         let expires = expiry.time(stored);
         if expires.is_some_and(|time| time <= now) {
@@ -62,7 +62,7 @@ impl Shard {
     pub fn append(&mut self, now: Time, key: Key<'_>, tail: &[u8]) -> Result<usize, WriteError> {
         check_lens(key, tail.len())?;
         let place = self.expire(now, key);
-        let place = self.only(Kind::Value, place)?;
+        let place = self.only(TableEntryKind::Value, place)?;
         let len = place.map_or(0, |place| self.table.at(place).value().len()) + tail.len();
         check_lens(key, len)?;
         if self.refuses_memory() {
@@ -88,7 +88,7 @@ impl Shard {
     /// Deletes a plain value. Returns whether it existed.
     pub fn del(&mut self, now: Time, key: Key<'_>) -> Result<bool, WrongType> {
         let place = self.expire(now, key);
-        let place = self.only(Kind::Value, place)?;
+        let place = self.only(TableEntryKind::Value, place)?;
         if let Some(place) = place {
             self.remove(key.hash(), place);
             self.record_removal(key);
@@ -105,7 +105,7 @@ impl Shard {
         expires: Option<Time>,
     ) -> Result<bool, WrongType> {
         let place = self.expire(now, key);
-        let Some(place) = self.only(Kind::Value, place)? else { return Ok(false) };
+        let Some(place) = self.only(TableEntryKind::Value, place)? else { return Ok(false) };
         if expires.is_some_and(|time| time <= now) {
             self.remove(key.hash(), place);
             self.record_removal(key);
@@ -119,14 +119,14 @@ impl Shard {
     }
 
     /// Sets the expiry of the plain value at a place.
-    pub(super) fn put_expiry(&mut self, key: Key<'_>, place: Place, expires: Option<Time>) {
+    pub(super) fn put_expiry(&mut self, key: Key<'_>, place: TablePosition, expires: Option<Time>) {
         self.changes(key.bytes());
         let entry = self.table.at(place);
         let head = value_head(expires);
         if entry.has_shape_of(head) {
             self.table.at_mut(place).set_head(head);
         } else {
-            self.replace(place, Entry::new(head, key.bytes(), entry.value()));
+            self.replace(place, TableEntry::new(head, key.bytes(), entry.value()));
         }
         if let Some(expires) = expires {
             self.arm(key.hash(), place, expires);
@@ -137,9 +137,9 @@ impl Shard {
     #[inline]
     pub(super) fn only(
         &self,
-        kind: Kind,
-        place: Option<Place>,
-    ) -> Result<Option<Place>, WrongType> {
+        kind: TableEntryKind,
+        place: Option<TablePosition>,
+    ) -> Result<Option<TablePosition>, WrongType> {
         match place {
             Some(place) if self.table.at(place).kind() != kind => Err(WrongType),
             place => Ok(place),
@@ -159,5 +159,5 @@ pub(super) fn check_lens(key: Key<'_>, value_len: usize) -> Result<(), WriteErro
 }
 
 pub(super) fn value_head(expires: Option<Time>) -> Head {
-    Head { kind: Kind::Value, expires, version: Version::ABSENT }
+    Head { kind: TableEntryKind::Value, expires, version: Version::ABSENT }
 }

@@ -92,7 +92,7 @@ impl SnapshotError {
 
 /// The sequences of a snapshot's oldest and newest content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shown {
+pub struct SnapshotSequences {
     /// All of the snapshot shows at least this sequence.
     pub begun: u64,
     /// Some of the snapshot shows this sequence, none a later one.
@@ -100,12 +100,12 @@ pub struct Shown {
 }
 
 /// Returns the sequences of a log's snapshots whose header and footer are readable, the oldest first.
-pub fn shown_by_snapshots<D: Disk>(disk: &mut D, log: LogId) -> io::Result<Vec<Shown>> {
+pub fn shown_by_snapshots<D: Disk>(disk: &mut D, log: LogId) -> io::Result<Vec<SnapshotSequences>> {
     let mut begun: Vec<u64> = disk.list()?.iter().filter_map(|name| snapshot_of(name)).collect();
     begun.sort_unstable();
     let shown = begun.into_iter().filter_map(|begun| {
         let reader = SnapshotReader::open(disk, log, begun).ok()?;
-        Some(Shown { begun, as_of: reader.footer().as_of })
+        Some(SnapshotSequences { begun, as_of: reader.footer().as_of })
     });
     Ok(shown.collect())
 }

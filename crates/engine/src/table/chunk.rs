@@ -1,18 +1,18 @@
 //! Walks the table for a snapshot: whole segments, or part of a segment that holds many bytes.
 
 use super::Table;
-use crate::entry::Entry;
+use crate::entry::TableEntry;
 use crate::key::position;
 
 impl Table {
     /// Visits the entries at position `from` and later, until about `len` bytes have been visited. Returns the first
     /// position not visited, 0 at the end.
-    pub(crate) fn walk(&self, from: u64, len: usize, mut visit: impl FnMut(&Entry)) -> u64 {
+    pub(crate) fn walk(&self, from: u64, len: usize, mut visit: impl FnMut(&TableEntry)) -> u64 {
         let (mut next, mut visited) = (from, 0);
         loop {
             let (segment, start, end) = self.segment_range(next);
             let entries = &self.segments[segment as usize];
-            let bytes: usize = entries.iter().map(Entry::len).sum();
+            let bytes: usize = entries.iter().map(TableEntry::len).sum();
             if next == start && bytes <= len {
                 entries.iter().for_each(&mut visit);
                 visited += bytes;
@@ -35,11 +35,11 @@ impl Table {
         segment: u32,
         from: u64,
         len: usize,
-        visit: &mut impl FnMut(&Entry),
+        visit: &mut impl FnMut(&TableEntry),
         visited: &mut usize,
     ) -> Option<u64> {
         let entries = self.segments[segment as usize].iter();
-        let mut found: Vec<(u64, &Entry)> = entries
+        let mut found: Vec<(u64, &TableEntry)> = entries
             .map(|entry| (position(self.hasher.hash(entry.key())), entry))
             .filter(|&(position, _)| position >= from)
             .collect();

@@ -1,7 +1,7 @@
 //! Scans the table in the order of positions, in pages that stay correct while segments split and merge.
 
 use super::Table;
-use crate::entry::Entry;
+use crate::entry::TableEntry;
 use crate::key::{CURSOR_SHIFT, position};
 use std::ops::ControlFlow;
 
@@ -18,7 +18,7 @@ impl Table {
         &'a self,
         cursor: u64,
         count: usize,
-        mut visit: impl FnMut(&'a Entry) -> ControlFlow<()>,
+        mut visit: impl FnMut(&'a TableEntry) -> ControlFlow<()>,
     ) -> u64 {
         let (mut next, mut visited) = (cursor, 0);
         for _ in 0..SCAN_SEGMENTS_MAX {
@@ -27,8 +27,9 @@ impl Table {
             }
             let (segment, end) = self.segment_at(next << CURSOR_SHIFT);
             let entries = self.segments[segment as usize].iter();
-            let place = |entry: &Entry| position(self.hasher.hash(entry.key())) >> CURSOR_SHIFT;
-            let mut found: Vec<(u64, &Entry)> =
+            let place =
+                |entry: &TableEntry| position(self.hasher.hash(entry.key())) >> CURSOR_SHIFT;
+            let mut found: Vec<(u64, &TableEntry)> =
                 entries.map(|entry| (place(entry), entry)).filter(|at| at.0 >= next).collect();
             found.sort_unstable_by_key(|(place, _)| *place);
             let mut last = None;

@@ -15,7 +15,7 @@ fn validate(table: &Table) {
     };
     assert_eq!(table.directory.len(), 1 << table.depth);
     assert_eq!(used.len() + table.free.len(), table.segments.len());
-    let (mut sums, mut slots) = ([KindSum::default(); Kind::COUNT], 0);
+    let (mut sums, mut slots) = ([KindSum::default(); TableEntryKind::COUNT], 0);
     let mut at_depth = [0; DEPTH_MAX as usize + 1];
     for &segment in &used {
         let depth = u32::from(table.depths[segment as usize]);
@@ -39,7 +39,7 @@ fn validate(table: &Table) {
 }
 
 fn put(table: &mut Table, key: &str) {
-    let entry = Entry::new(Head::plain(Kind::Value), key.as_bytes(), b"v");
+    let entry = TableEntry::new(Head::plain(TableEntryKind::Value), key.as_bytes(), b"v");
     table.insert(table.hasher().hash(key.as_bytes()), entry);
 }
 

@@ -3,12 +3,12 @@
 
 use scurry_engine::{
     Batch, Commits, Config, Disk, Durability, Ending, Event, EventAt, EventFilter, EventReader,
-    EventWithOrigin, File, Found, LogId, LogWriter, Low, Movement, Origin, OriginItem, Outcome,
-    Read, Shard, Span, Stop, events_of, forget, segment_of,
+    EventWithOrigin, File, Found, LogId, LogWriter, LowThresholds, Movement, Origin, OriginItem,
+    Outcome, Read, Shard, Stop, TimeRange, events_of, forget, segment_of,
 };
 use scurry_ledger::{
-    BucketAttributes, BucketNo, BucketTerms, Cause, Change, Code, Command, Counted, Create, Cycle,
-    Decision, Id, ItemAt, ItemRequest, LateAnswer, Limit, LimitAt, Limits, Name, NewBucket, Op,
+    BucketAttributes, BucketNo, BucketTerms, Cause, Change, Code, Command, Create, Cycle, Decision,
+    Id, ItemAt, ItemRequest, LateAnswer, Limit, LimitAt, LimitSubject, Limits, Name, NewBucket, Op,
     Overrun, PackedAnswer, Period, Posting, SessionAt, SessionRequest, Status, StoredAnswer, Time,
     Tombstone, TombstoneKind, Transaction, apply, decide,
 };
@@ -78,7 +78,7 @@ fn each_fact_is_one_event_or_none() {
     };
     let limit = Limit {
         id: name("a-day"),
-        counted: Counted::Sessions,
+        counted: LimitSubject::Sessions,
         amount: 9,
         cycle: Cycle::NONE,
         period_start: NOW,
@@ -590,8 +590,12 @@ impl Store {
     }
 }
 
-const EVERYTHING: EventFilter<'static> =
-    EventFilter { lows: &[], account: None, period: Span { from: None, to: None }, unit: None };
+const EVERYTHING: EventFilter<'static> = EventFilter {
+    lows: &[],
+    account: None,
+    period: TimeRange { from: None, to: None },
+    unit: None,
+};
 
 /// Formats an event as a line.
 fn line(found: &Found<'_>) -> String {
@@ -715,7 +719,7 @@ fn what_is_read_back_is_what_is_read_the_newest_first_however_little_is_taken() 
         // Filtered by an account, by a period, and by both.
         let own = EventFilter { account: Some(b"b"), ..EVERYTHING };
         let from = NOW.plus_ms(adjustments * 8 / 10);
-        let period = Span { from: Some(from), to: None };
+        let period = TimeRange { from: Some(from), to: None };
         for wanted in [own, EventFilter { period, ..EVERYTHING }, EventFilter { period, ..own }] {
             let (_, mut forwards) =
                 read(&mut store.reader(), EventAt::record(1), durable, wanted, usize::MAX);
@@ -758,7 +762,7 @@ fn a_period_has_what_happened_in_it_whatever_the_clock_does_and_little_is_read_f
     for from in times() {
         let begin = reader.since(from, durable).expect("it can be read");
         for to in times().step_by(13).map(Some).chain([None]) {
-            let period = Span { from: Some(from), to };
+            let period = TimeRange { from: Some(from), to };
             let mut seen = Vec::new();
             let wanted = EventFilter { period, ..EVERYTHING };
             let outcome = reader.read(begin, durable, wanted, &mut |found| {
@@ -796,7 +800,7 @@ fn an_account_whose_clock_is_ahead_is_found_when_it_was_written() {
     let mut reader = to.reader();
     let ours = NOW.plus_ms(200);
     let begin = reader.since(ours, durable).expect("it can be read");
-    let period = Span { from: Some(ours), to: Some(NOW.plus_ms(250)) };
+    let period = TimeRange { from: Some(ours), to: Some(NOW.plus_ms(250)) };
     let wanted = EventFilter { account: Some(b"a"), period, ..EVERYTHING };
     let (_, lines) = read(&mut reader, begin, durable, wanted, 99);
     assert_eq!(lines.len(), 5, "{lines:?}");
@@ -828,7 +832,7 @@ fn crossings_come_behind_the_last_change_of_their_bucket() {
     }
     store.create("empty", 0);
     let durable = store.sync();
-    let low = |unit, threshold| Low { unit: name(unit), threshold };
+    let low = |unit, threshold| LowThresholds { unit: name(unit), threshold };
     let lows = [low("cent", 90), low("octet", 1_000), low("cent", 40)];
     let wanted = EventFilter { lows: &lows, ..EVERYTHING };
     let (_, lines) = read(&mut store.reader(), EventAt::record(2), durable, wanted, usize::MAX);

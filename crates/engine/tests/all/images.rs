@@ -5,8 +5,8 @@ use scurry_codec::{
 };
 use scurry_engine::{Config, Expiry, LoadError, LogId, Outcome, ReadError, Shard, checksum};
 use scurry_ledger::{
-    Account, Answer, BucketAttributes, Code, Command, Counted, Create, ItemRequest, LimitTerms,
-    Name, NewBucket, SessionRequest, Status, Time,
+    Account, Answer, BucketAttributes, Code, Command, Create, ItemRequest, LimitSubject,
+    LimitTerms, Name, NewBucket, SessionRequest, Status, Time,
 };
 
 const START: Time = Time(1_700_000_000_000);
@@ -95,7 +95,7 @@ fn an_account_that_exists_is_replaced_only_when_told_so() {
 #[test]
 fn a_wrong_image_is_refused_in_the_place_of_an_account_in_parts_too() {
     let mut to = source_of(Config { apart_len: 0, ..Config::default() });
-    let counted = Counted::Units { unit: name("octets"), item: None };
+    let counted = LimitSubject::Units { unit: name("octets"), item: None };
     let terms = LimitTerms::Set { counted, amount: 50, period: None, offset_minutes: None };
     run(&mut to, START, &Command::Limit { txn: b"t", limit: name("most"), terms });
     let right = image(&to);

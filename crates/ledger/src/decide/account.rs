@@ -5,7 +5,7 @@ use super::due::expire_due;
 use super::fields::check_end;
 use super::transaction::{BalanceOutcome, check_body, check_room, remember};
 use super::{Outcome, Step, fields, reject};
-use crate::digest::Body;
+use crate::digest::CommandBody;
 use crate::{
     Allowance, Answer, BucketAttributes, BucketNo, BucketTerms, Code, Create, Cycle, Id, Name, Op,
     Period, Posting, Status, Time,
@@ -34,7 +34,11 @@ pub(super) fn new_allowance(
     Some(Allowance { bucket, cycle, amount, period_start: cycle.start(now) })
 }
 
-pub(super) fn create(draft: &mut Draft<'_>, create: &Create<'_>, body: &Body) -> Step<Outcome> {
+pub(super) fn create(
+    draft: &mut Draft<'_>,
+    create: &Create<'_>,
+    body: &CommandBody,
+) -> Step<Outcome> {
     if draft.account_exists() {
         // A retry under the same transaction id gets its stored answer; any other CREATE conflicts.
         if let Some(known) = duplicate(draft, create.txn, body)? {
@@ -67,7 +71,7 @@ pub(super) fn create(draft: &mut Draft<'_>, create: &Create<'_>, body: &Body) ->
 }
 
 /// Returns the answer remembered under the transaction id, if there is one.
-fn duplicate(draft: &Draft<'_>, txn: Option<&[u8]>, body: &Body) -> Step<Option<Answer>> {
+fn duplicate(draft: &Draft<'_>, txn: Option<&[u8]>, body: &CommandBody) -> Step<Option<Answer>> {
     let Some(known) = txn.and_then(|txn| draft.account().transactions.find(txn)) else {
         return Ok(None);
     };
@@ -76,7 +80,7 @@ fn duplicate(draft: &Draft<'_>, txn: Option<&[u8]>, body: &Body) -> Step<Option<
 }
 
 /// Does the same as [`duplicate`], for a command whose fields are refused now.
-pub(super) fn stored(draft: &mut Draft<'_>, txn: &[u8], body: &Body) -> Option<Answer> {
+pub(super) fn stored(draft: &mut Draft<'_>, txn: &[u8], body: &CommandBody) -> Option<Answer> {
     if !draft.account_exists() {
         return None;
     }
@@ -85,7 +89,7 @@ pub(super) fn stored(draft: &mut Draft<'_>, txn: &[u8], body: &Body) -> Option<A
 }
 
 /// Ends a command, and remembers it if it has a transaction id.
-fn done(draft: &mut Draft<'_>, txn: Option<&[u8]>, body: &Body) -> Outcome {
+fn done(draft: &mut Draft<'_>, txn: Option<&[u8]>, body: &CommandBody) -> Outcome {
     let version = draft.next_version();
     if let Some(txn) = txn {
         remember(draft, txn, body, BalanceOutcome::ok(0));
@@ -102,7 +106,7 @@ pub(super) fn status(
     draft: &mut Draft<'_>,
     txn: Option<&[u8]>,
     (status, identities): (Status, &[(Name, &[u8])]),
-    body: &Body,
+    body: &CommandBody,
 ) -> Step<Outcome> {
     if let Some(known) = duplicate(draft, txn, body)? {
         return Ok(Outcome::Replay(known));

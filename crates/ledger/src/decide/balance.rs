@@ -5,11 +5,11 @@ use super::account::{new_allowance, new_terms};
 use super::draft::{Draft, sum};
 use super::due::expire_due;
 use super::fields::{VALIDITY_ORDER, check_end};
-use super::limit::{Counting, tightest};
+use super::limit::{CountedUnits, tightest};
 use super::transaction::{BalanceOutcome, check_body, check_room, remember};
 use super::units::{burn_order, debit_parts, shortage};
 use super::{Outcome, Step, limit, reject};
-use crate::digest::Body;
+use crate::digest::CommandBody;
 use crate::{
     Allowance, Answer, Bucket, BucketAttributes, BucketNo, BucketTerms, Cause, Code, Command,
     Cycle, DebitPart, DebitedItem, ItemAmount, LimitTerms, Name, Op, Period, Posting, Status, Time,
@@ -17,7 +17,11 @@ use crate::{
 };
 use alloc::vec::Vec;
 
-pub(super) fn run(draft: &mut Draft<'_>, command: &Command<'_>, body: &Body) -> Step<Outcome> {
+pub(super) fn run(
+    draft: &mut Draft<'_>,
+    command: &Command<'_>,
+    body: &CommandBody,
+) -> Step<Outcome> {
     let txn = match command {
         Command::TopUp { txn, .. }
         | Command::Adjust { txn, .. }
@@ -56,11 +60,11 @@ pub(super) fn run(draft: &mut Draft<'_>, command: &Command<'_>, body: &Body) -> 
 }
 
 /// Ends a command with a transaction id that its chain denies.
-pub(super) fn deny(draft: &mut Draft<'_>, txn: &[u8], body: &Body, amount: i64) -> Outcome {
+pub(super) fn deny(draft: &mut Draft<'_>, txn: &[u8], body: &CommandBody, amount: i64) -> Outcome {
     answer(draft, txn, body, BalanceOutcome::denied_by_chain(amount))
 }
 
-fn answer(draft: &mut Draft<'_>, txn: &[u8], body: &Body, done: BalanceOutcome) -> Outcome {
+fn answer(draft: &mut Draft<'_>, txn: &[u8], body: &CommandBody, done: BalanceOutcome) -> Outcome {
     let version = draft.next_version();
     let BalanceOutcome { code, amount, cause, .. } = done;
     remember(draft, txn, body, done);
@@ -73,7 +77,7 @@ fn answer_of(known: &Transaction) -> Answer {
 }
 
 /// Returns the stored answer to a command whose fields are refused now.
-pub(super) fn stored(draft: &mut Draft<'_>, txn: &[u8], body: &Body) -> Option<Answer> {
+pub(super) fn stored(draft: &mut Draft<'_>, txn: &[u8], body: &CommandBody) -> Option<Answer> {
     if !draft.account_exists() {
         return None;
     }
@@ -336,7 +340,7 @@ fn debit(draft: &mut Draft<'_>, unit: Name, amount: i64) -> Step<BalanceOutcome>
         return Ok(BalanceOutcome::denied_service(0));
     }
     let mut parts = Vec::new();
-    let counting = Counting { unit, item: None };
+    let counting = CountedUnits { unit, item: None };
     match debit_one(draft, (counting, amount), 0, &mut parts)? {
         Some(cause) => Ok(BalanceOutcome::beyond_credit(0, cause)),
         None => Ok(BalanceOutcome { parts, ..BalanceOutcome::ok(amount) }),
@@ -354,7 +358,7 @@ fn debit_items(draft: &mut Draft<'_>, items: &[ItemAmount]) -> Step<BalanceOutco
     let (mut all, mut parts) = (0, Vec::new());
     for (place, &ItemAmount { key, unit, amount }) in items.iter().enumerate() {
         let place = u8::try_from(place).unwrap_or(u8::MAX);
-        let counting = Counting { unit, item: Some(key) };
+        let counting = CountedUnits { unit, item: Some(key) };
         if let Some(cause) = debit_one(draft, (counting, amount), place, &mut parts)? {
             if let Some(mark) = mark {
                 draft.roll_back(mark);
@@ -372,7 +376,7 @@ fn debit_items(draft: &mut Draft<'_>, items: &[ItemAmount]) -> Step<BalanceOutco
 /// recorded.
 fn debit_one(
     draft: &mut Draft<'_>,
-    (counting, amount): (Counting, i64),
+    (counting, amount): (CountedUnits, i64),
     item: u8,
     parts: &mut Vec<DebitPart>,
 ) -> Step<Option<Cause>> {
@@ -488,7 +492,7 @@ fn record_refunds(
         draft.record(Op::NoteRefund { debit, item, posting });
         let unit = draft.bucket(posting.bucket).unit;
         let item = items.get(usize::from(item)).map(|item| item.key);
-        Counting { unit, item }.uncount(draft, posting.amount, debited);
+        CountedUnits { unit, item }.uncount(draft, posting.amount, debited);
     }
     Ok(())
 }

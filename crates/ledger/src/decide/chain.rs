@@ -4,14 +4,14 @@
 use super::draft::Draft;
 use super::due::expire_due;
 use super::{Outcome, Step, balance, reject, session};
-use crate::digest::Body;
+use crate::digest::CommandBody;
 use crate::{Code, Command};
 
 /// Carries out a command as denied. The chain only denies commands that alone would be Commits and no denials, so their
 /// ids are new and there is room to remember them.
 pub(super) fn run(draft: &mut Draft<'_>, command: &Command<'_>) -> Step<Outcome> {
     expire_due(draft);
-    let body = &Body::new(command);
+    let body = &CommandBody::new(command);
     match command {
         Command::Reserve(request) => Ok(session::deny_reserve(draft, request, body)),
         Command::Update(request) | Command::Terminate(request) => {

@@ -1,6 +1,6 @@
 //! The draft of an account during a command, and the facts recorded so far.
 
-use crate::apply::{Named, apply_op, seal};
+use crate::apply::{NamedSessions, apply_op, seal};
 use crate::{
     Account, Allowance, Answer, Bound, Bucket, BucketNo, Change, Code, Decision, Id, Item, ItemAt,
     Limits, Name, Op, Overrun, Posting, Rejection, Session, SessionAt, Time,
@@ -12,7 +12,7 @@ pub(crate) struct Draft<'a> {
     account: &'a mut Option<Account>,
     ops: Vec<Op>,
     /// Sessions that the facts name.
-    named: Named,
+    named: NamedSessions,
     pub(crate) now: Time,
     pub(crate) limits: &'a Limits,
 }
@@ -21,7 +21,7 @@ pub(crate) struct Draft<'a> {
 pub(super) struct Mark {
     account: Option<Account>,
     ops: usize,
-    named: Named,
+    named: NamedSessions,
 }
 
 pub(super) const OVERFLOW: Rejection =
@@ -37,7 +37,7 @@ impl<'a> Draft<'a> {
         limits: &'a Limits,
     ) -> Draft<'a> {
         ops.drain(..).for_each(Op::discard);
-        Draft { account, ops, named: Named::default(), now, limits }
+        Draft { account, ops, named: NamedSessions::default(), now, limits }
     }
 
     pub(super) fn account_exists(&self) -> bool {

@@ -2,8 +2,8 @@
 
 use super::{Step, reject};
 use crate::{
-    Bound, BucketAttributes, Code, Command, Counted, Create, Cycle, Id, ItemAmount, ItemRequest,
-    LimitTerms, Limits, NewBucket, Period, Rejection, SessionRequest, Status, Time,
+    Bound, BucketAttributes, Code, Command, Create, Cycle, Id, ItemAmount, ItemRequest,
+    LimitSubject, LimitTerms, Limits, NewBucket, Period, Rejection, SessionRequest, Status, Time,
 };
 
 fn invalid<T>(why: &'static str) -> Step<T> {
@@ -169,7 +169,7 @@ fn check_limit(terms: &LimitTerms) -> Step<()> {
     let most = i64::from(Cycle::OFFSET_MINUTES_MAX);
     let in_range = offset_minutes.is_none_or(|minutes| (-most..=most).contains(&minutes));
     require(in_range, "OFFSET must be at least -840 and at most 840 minutes")?;
-    let counts_sessions = counted == Counted::Sessions;
+    let counts_sessions = counted == LimitSubject::Sessions;
     let never_anew = period.is_none() && offset_minutes.is_none();
     require(!counts_sessions || never_anew, "a limit of SESSIONS takes no PERIOD and no OFFSET")?;
     require(

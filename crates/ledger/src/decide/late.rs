@@ -6,7 +6,7 @@ use super::draft::Draft;
 use super::room::check_room;
 use super::units::settle_late;
 use super::{Outcome, Step, reject};
-use crate::digest::Body;
+use crate::digest::CommandBody;
 use crate::{
     Answer, Cause, Code, Id, ItemAnswer, ItemAnswers, LateAnswer, Op, PackedAnswer, SessionRequest,
 };
@@ -22,7 +22,7 @@ pub(super) fn is_reported(request: &SessionRequest<'_>) -> bool {
 pub(super) fn settle(
     draft: &mut Draft<'_>,
     request: &SessionRequest<'_>,
-    body: &Body,
+    body: &CommandBody,
     code: Code,
 ) -> Step<Outcome> {
     match draft.account().tombstones.find(request.session) {

@@ -3,24 +3,24 @@
 use super::draft::{Draft, OVERFLOW};
 use super::{Step, reject};
 use crate::{
-    Account, Code, Counted, Cycle, ItemAt, ItemKey, Limit, LimitAt, LimitTerms, Name, Op, Period,
-    Time,
+    Account, Code, Cycle, ItemAt, ItemKey, Limit, LimitAt, LimitSubject, LimitTerms, Name, Op,
+    Period, Time,
 };
 use alloc::boxed::Box;
 
 /// A change of a limit whose fields and state have been checked.
-pub(super) enum Planned {
-    Set { known: Option<Limit>, id: Name, counted: Counted, amount: i64, cycle: Cycle },
+pub(super) enum PlannedLimit {
+    Set { known: Option<Limit>, id: Name, counted: LimitSubject, amount: i64, cycle: Cycle },
     Remove(Name),
 }
 
 /// Checks SCUR.LIMIT against the state: UNKNOWN_LIMIT, INVALID, BUSY.
-pub(super) fn plan(draft: &Draft<'_>, id: Name, terms: &LimitTerms) -> Step<Planned> {
+pub(super) fn plan(draft: &Draft<'_>, id: Name, terms: &LimitTerms) -> Step<PlannedLimit> {
     let account = draft.account();
     let known = account.limit(id).copied();
     let LimitTerms::Set { counted, amount, period, offset_minutes } = *terms else {
         return match known {
-            Some(_) => Ok(Planned::Remove(id)),
+            Some(_) => Ok(PlannedLimit::Remove(id)),
             None => reject(Code::UnknownLimit, "the account has no limit with this id"),
         };
     };
@@ -35,18 +35,18 @@ pub(super) fn plan(draft: &Draft<'_>, id: Name, terms: &LimitTerms) -> Step<Plan
         let bound = ("limits_max", draft.limits.limits_max);
         return draft.busy(bound, None, "the account has as many as allowed: remove one");
     }
-    Ok(Planned::Set { known, id, counted, amount, cycle })
+    Ok(PlannedLimit::Set { known, id, counted, amount, cycle })
 }
 
-impl Planned {
+impl PlannedLimit {
     /// Applies the change. Returns the rest of the limit.
     pub(super) fn carry_out(self, draft: &mut Draft<'_>) -> Step<i64> {
         match self {
-            Planned::Remove(id) => {
+            PlannedLimit::Remove(id) => {
                 draft.record(Op::RemoveLimit(id));
                 Ok(0)
             }
-            Planned::Set { known, id, counted, amount, cycle } => {
+            PlannedLimit::Set { known, id, counted, amount, cycle } => {
                 let limit = match known {
                     Some(known) => known,
                     None => begin(draft, id, counted)?,
@@ -73,7 +73,7 @@ fn cycle(before: Cycle, period: Option<Period>, offset_minutes: Option<i64>) -> 
 }
 
 /// Returns a new limit, whose `held` counts the holds that exist already. The host has loaded every session.
-fn begin(draft: &Draft<'_>, id: Name, counted: Counted) -> Step<Limit> {
+fn begin(draft: &Draft<'_>, id: Name, counted: LimitSubject) -> Step<Limit> {
     let items = draft.account().sessions.iter().flat_map(|session| &session.items);
     let of_it = items.filter(|item| counted.has(item.unit, Some(item.key)));
     let held: i128 = of_it.map(|item| i128::from(item.outstanding())).sum();
@@ -108,7 +108,7 @@ fn set(draft: &Draft<'_>, mut limit: Limit, cycle: Cycle) -> Step<Limit> {
 /// Returns the limit that leaves the least of a unit, the first of several, and how much it leaves; `None` if no limit
 /// counts the unit.
 #[inline]
-pub(super) fn tightest(account: &Account, of: Counting, now: Time) -> Option<(Name, i64)> {
+pub(super) fn tightest(account: &Account, of: CountedUnits, now: Time) -> Option<(Name, i64)> {
     if account.limits.is_empty() {
         return None;
     }
@@ -121,7 +121,7 @@ pub(super) fn full_session_limit(account: &Account, now: Time) -> Option<Name> {
     if account.limits.is_empty() {
         return None;
     }
-    let least = first_of_least(account, now, |counted| counted == Counted::Sessions);
+    let least = first_of_least(account, now, |counted| counted == LimitSubject::Sessions);
     least.filter(|(_, left)| *left == 0).map(|(id, _)| id)
 }
 
@@ -129,7 +129,7 @@ pub(super) fn full_session_limit(account: &Account, now: Time) -> Option<Name> {
 fn first_of_least(
     account: &Account,
     now: Time,
-    has: impl Fn(Counted) -> bool,
+    has: impl Fn(LimitSubject) -> bool,
 ) -> Option<(Name, i64)> {
     let those = account.limits.iter().filter(|limit| has(limit.counted));
     those.map(|limit| (limit.id, account.left_in(limit, now))).min_by_key(|(_, left)| *left)
@@ -148,16 +148,16 @@ fn tell(draft: &mut Draft<'_>, at: LimitAt, percent: u8) {
 
 /// Units as limits count them: those of one item, or those without an item.
 #[derive(Clone, Copy)]
-pub(crate) struct Counting {
+pub(crate) struct CountedUnits {
     pub(crate) unit: Name,
     pub(crate) item: Option<ItemKey>,
 }
 
-impl Counting {
+impl CountedUnits {
     /// Returns the units of an item.
-    pub(super) fn of_item(draft: &Draft<'_>, at: ItemAt) -> Counting {
+    pub(super) fn of_item(draft: &Draft<'_>, at: ItemAt) -> CountedUnits {
         let item = draft.item(at);
-        Counting { unit: item.unit, item: Some(item.key) }
+        CountedUnits { unit: item.unit, item: Some(item.key) }
     }
 
     /// Begins the present period for every limit that counts these units. Must run before the use moves any hold: what

@@ -6,7 +6,7 @@ use super::due::bury;
 use super::room::check_room;
 use super::units::{GrantRequest, Source, grant, release_item, settle};
 use super::{Outcome, Step, fields, late, limit, reject};
-use crate::digest::Body;
+use crate::digest::CommandBody;
 use crate::{
     Answer, Cause, Code, Id, ItemAnswer, ItemAnswers, ItemAt, Op, PackedAnswer, Rejection, Session,
     SessionAt, SessionRequest, Status, StoredAnswer, Tombstone, TombstoneKind, WindowEntry,
@@ -26,7 +26,7 @@ const MISMATCH: &str = "the request number was used with another body: use a new
 pub(super) fn reserve(
     draft: &mut Draft<'_>,
     request: &SessionRequest<'_>,
-    body: &Body,
+    body: &CommandBody,
 ) -> Step<Outcome> {
     if let Some(open) = find(draft, request.session).map(|place| &draft.account().sessions[place]) {
         return match look_up(draft, open, request) {
@@ -93,7 +93,7 @@ fn open(draft: &mut Draft<'_>, request: &SessionRequest<'_>) -> SessionAt {
 fn refuse(
     draft: &mut Draft<'_>,
     request: &SessionRequest<'_>,
-    body: &Body,
+    body: &CommandBody,
     code: Code,
     items: ItemAnswers,
 ) -> Outcome {
@@ -104,7 +104,7 @@ fn refuse(
 pub(super) fn update(
     draft: &mut Draft<'_>,
     request: &SessionRequest<'_>,
-    body: &Body,
+    body: &CommandBody,
 ) -> Step<Outcome> {
     let (at, below) = match find_for(draft, request, body)? {
         Found::Replay(answer) => return Ok(Outcome::Replay(answer)),
@@ -156,7 +156,7 @@ pub(super) fn update(
 pub(super) fn terminate(
     draft: &mut Draft<'_>,
     request: &SessionRequest<'_>,
-    body: &Body,
+    body: &CommandBody,
 ) -> Step<Outcome> {
     let at = match find_for(draft, request, body)? {
         Found::Replay(answer) => return Ok(Outcome::Replay(answer)),
@@ -176,7 +176,7 @@ pub(super) fn terminate(
 pub(super) fn deny_reserve(
     draft: &mut Draft<'_>,
     request: &SessionRequest<'_>,
-    body: &Body,
+    body: &CommandBody,
 ) -> Outcome {
     let items = deny_all(request, Code::ChainDenied, Cause::Chain);
     if !request.keep_open {
@@ -191,7 +191,7 @@ pub(super) fn deny_reserve(
 pub(super) fn deny_report(
     draft: &mut Draft<'_>,
     request: &SessionRequest<'_>,
-    body: &Body,
+    body: &CommandBody,
     is_update: bool,
 ) -> Step<Outcome> {
     let (at, below) = match find_for(draft, request, body)? {
@@ -241,7 +241,11 @@ enum Found {
 }
 
 /// Does steps 1 to 3 of UPDATE and TERMINATE: finds the session, answers duplicates, checks IFVERSION.
-fn find_for(draft: &mut Draft<'_>, request: &SessionRequest<'_>, body: &Body) -> Step<Found> {
+fn find_for(
+    draft: &mut Draft<'_>,
+    request: &SessionRequest<'_>,
+    body: &CommandBody,
+) -> Step<Found> {
     let Some(place) = find(draft, request.session) else {
         return match replay_closed(draft, request, body)? {
             Some(answer) => Ok(Found::Replay(answer)),
@@ -309,7 +313,7 @@ fn find(draft: &Draft<'_>, session: &[u8]) -> Option<usize> {
 }
 
 /// Returns the stored answer if the body is the same, else `REQUEST_MISMATCH`.
-fn replay(answer: StoredAnswer, body: &Body) -> Step<Answer> {
+fn replay(answer: StoredAnswer, body: &CommandBody) -> Step<Answer> {
     if !body.is(answer.digest) {
         return reject(Code::RequestMismatch, MISMATCH);
     }
@@ -321,7 +325,7 @@ fn replay(answer: StoredAnswer, body: &Body) -> Step<Answer> {
 fn replay_closed(
     draft: &Draft<'_>,
     request: &SessionRequest<'_>,
-    body: &Body,
+    body: &CommandBody,
 ) -> Step<Option<Answer>> {
     let Some(tombstone) = draft.account().tombstones.find(request.session) else {
         return Ok(None);
@@ -333,7 +337,7 @@ fn replay_closed(
 pub(super) fn stored(
     draft: &Draft<'_>,
     request: &SessionRequest<'_>,
-    body: &Body,
+    body: &CommandBody,
 ) -> Option<Answer> {
     let Some(place) = find(draft, request.session) else {
         return replay_closed(draft, request, body).ok().flatten();
@@ -445,7 +449,7 @@ fn store(
     draft: &mut Draft<'_>,
     session: SessionAt,
     request: u32,
-    body: &Body,
+    body: &CommandBody,
     code: Code,
     items: ItemAnswers,
 ) -> Answer {
@@ -467,7 +471,7 @@ fn close(
     draft: &mut Draft<'_>,
     at: SessionAt,
     request: &SessionRequest<'_>,
-    body: &Body,
+    body: &CommandBody,
     code: Code,
     items: ItemAnswers,
 ) -> Outcome {
@@ -481,7 +485,7 @@ fn close(
 fn store_answered_tombstone(
     draft: &mut Draft<'_>,
     request: &SessionRequest<'_>,
-    body: &Body,
+    body: &CommandBody,
     (code, last): (Code, Option<u32>),
     items: &[ItemAnswer],
 ) {

@@ -2,7 +2,7 @@
 
 use super::draft::Draft;
 use super::{Step, reject};
-use crate::digest::Body;
+use crate::digest::CommandBody;
 use crate::{Cause, Code, DebitPart, DebitedItem, Id, Op, Transaction};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -42,7 +42,7 @@ impl BalanceOutcome {
 }
 
 /// Checks that the remembered id belongs to this command, and not to another one.
-pub(super) fn check_body(known: &Transaction, body: &Body) -> Step<()> {
+pub(super) fn check_body(known: &Transaction, body: &CommandBody) -> Step<()> {
     if body.is(known.digest) {
         return Ok(());
     }
@@ -50,7 +50,12 @@ pub(super) fn check_body(known: &Transaction, body: &Body) -> Step<()> {
 }
 
 /// Remembers the result of a command under its transaction id.
-pub(super) fn remember(draft: &mut Draft<'_>, txn: &[u8], body: &Body, done: BalanceOutcome) {
+pub(super) fn remember(
+    draft: &mut Draft<'_>,
+    txn: &[u8],
+    body: &CommandBody,
+    done: BalanceOutcome,
+) {
     let version = draft.next_version();
     let forget_at = draft.now.plus_ms(draft.limits.transaction_ms);
     let BalanceOutcome { code, amount, cause, parts, items } = done;

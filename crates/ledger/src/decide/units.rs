@@ -2,7 +2,7 @@
 
 use super::Step;
 use super::draft::{Draft, sum};
-use super::limit::{Counting, tightest};
+use super::limit::{CountedUnits, tightest};
 use crate::{
     Account, Bucket, BucketNo, Cause, Code, ItemAnswer, ItemAt, ItemRequest, Name, Op, Overrun,
     Posting, Slice, Time,
@@ -58,14 +58,14 @@ fn headroom(bucket: &Bucket) -> i64 {
 
 /// Returns the amount of a unit that could be granted now, at most the largest i64: the minimum of what the buckets
 /// have and what each limit leaves.
-pub(crate) fn grantable(account: &Account, of: Counting, now: Time) -> i64 {
+pub(crate) fn grantable(account: &Account, of: CountedUnits, now: Time) -> i64 {
     let (in_buckets, _) = grantable_and_first(account, of.unit, now);
     tightest(account, of, now).map_or(in_buckets, |(_, left)| left.min(in_buckets))
 }
 
 /// Returns the cause of a denial for lack of a unit: a limit if it leaves less than the buckets have.
 #[cold]
-pub(crate) fn shortage(account: &Account, of: Counting, now: Time) -> Cause {
+pub(crate) fn shortage(account: &Account, of: CountedUnits, now: Time) -> Cause {
     if let Some((limit, left)) = tightest(account, of, now)
         && left < grantable_and_first(account, of.unit, now).0
     {
@@ -89,12 +89,13 @@ pub(super) fn grant(draft: &mut Draft<'_>, at: ItemAt, asked: GrantRequest) -> S
     let (in_buckets, mut first) = grantable_and_first(draft.account(), unit, draft.now);
     let mut grant = in_buckets.min(asked.requested);
     if !draft.account().limits.is_empty()
-        && let Some((_, left)) = tightest(draft.account(), Counting::of_item(draft, at), draft.now)
+        && let Some((_, left)) =
+            tightest(draft.account(), CountedUnits::of_item(draft, at), draft.now)
     {
         grant = grant.min(left);
     }
     if grant < asked.min {
-        let cause = shortage(draft.account(), Counting::of_item(draft, at), draft.now);
+        let cause = shortage(draft.account(), CountedUnits::of_item(draft, at), draft.now);
         return Ok(ItemAnswer::denied(Code::CreditLimitReached, cause));
     }
     sum(draft.item(at).granted, grant)?;
@@ -130,7 +131,7 @@ pub(super) fn settle(draft: &mut Draft<'_>, at: ItemAt, used: i64, source: Sourc
     sum(draft.item(at).used, used)?;
     let is_limited = used > 0 && !draft.account().limits.is_empty();
     if is_limited {
-        Counting::of_item(draft, at).begin(draft);
+        CountedUnits::of_item(draft, at).begin(draft);
     }
     let mut rest = used;
     if source == Source::OwnHold {
@@ -152,7 +153,7 @@ pub(super) fn settle(draft: &mut Draft<'_>, at: ItemAt, used: i64, source: Sourc
     if used > 0 {
         draft.record(Op::Use { at, used, direct: beyond_hold - uncollected, uncollected });
         if is_limited {
-            Counting::of_item(draft, at).count(draft, used, used - beyond_hold)?;
+            CountedUnits::of_item(draft, at).count(draft, used, used - beyond_hold)?;
         }
     }
     if source == Source::OwnHold {
@@ -171,7 +172,7 @@ pub(super) fn settle_late(
     if used == 0 {
         return Ok(0);
     }
-    let counting = Counting { unit, item: Some(key) };
+    let counting = CountedUnits { unit, item: Some(key) };
     counting.begin(draft);
     let uncollected = debit_use(draft, unit, used, overrun)?;
     draft.record(Op::LateUse { key, unit, used, uncollected });

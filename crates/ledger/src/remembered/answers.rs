@@ -4,7 +4,7 @@
 //! Entries are in the order of request numbers; gaps come before them.
 
 use super::gaps::{self, Range};
-use super::pack::{self, Packed, Reader};
+use super::pack::{self, PackReader, Packed};
 use crate::{Code, ItemAnswer, ItemAnswers};
 use smallvec::SmallVec;
 
@@ -272,7 +272,7 @@ pub(super) fn entries(mut bytes: &[u8]) -> impl Iterator<Item = StoredAnswer> {
 }
 
 fn unpack(entry: &[u8]) -> StoredAnswer {
-    let mut reader = Reader(&entry[2..]);
+    let mut reader = PackReader(&entry[2..]);
     StoredAnswer {
         request: reader.u32(),
         digest: reader.word::<8>(),

@@ -8,9 +8,9 @@ use smallvec::SmallVec;
 pub(super) type Packed = SmallVec<[u8; 48]>;
 
 /// A cursor over packed bytes.
-pub(super) struct Reader<'a>(pub(super) &'a [u8]);
+pub(super) struct PackReader<'a>(pub(super) &'a [u8]);
 
-impl<'a> Reader<'a> {
+impl<'a> PackReader<'a> {
     pub(super) fn bytes(&mut self, len: usize) -> &'a [u8] {
         let (head, tail) = self.0.split_at(len.min(self.0.len()));
         self.0 = tail;
@@ -154,7 +154,7 @@ fn put_name(out: &mut Packed, name: &Name) {
 }
 
 /// Reads the cause of a number; the name of a limit follows the number of its cause.
-pub(super) fn take_cause(reader: &mut Reader<'_>, number: u8, code: Code) -> Cause {
+pub(super) fn take_cause(reader: &mut PackReader<'_>, number: u8, code: Code) -> Cause {
     let limit = if number == Cause::LIMIT {
         let len = usize::from(reader.u8());
         Name::new(reader.bytes(len))
@@ -165,7 +165,7 @@ pub(super) fn take_cause(reader: &mut Reader<'_>, number: u8, code: Code) -> Cau
 }
 
 /// Reads the items that fill the rest of a record.
-pub(super) fn take_items(reader: &mut Reader<'_>) -> ItemAnswers {
+pub(super) fn take_items(reader: &mut PackReader<'_>) -> ItemAnswers {
     let mut items = ItemAnswers::new();
     while !reader.0.is_empty() {
         let flags = reader.u8();
@@ -214,7 +214,7 @@ fn skip_cause(bytes: &[u8], number: u8, code: Code) -> Option<&[u8]> {
     if number == 0 {
         return Some(bytes);
     }
-    let mut reader = Reader(bytes);
+    let mut reader = PackReader(bytes);
     let limit = if number == Cause::LIMIT {
         let len = usize::from(reader.u8());
         Some(Name::new(reader.bytes(len)).filter(|name| name.byte_len() == len)?)

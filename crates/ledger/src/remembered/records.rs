@@ -25,7 +25,7 @@ pub struct Records<T> {
 }
 
 /// A kind of record.
-pub trait Remembered: Sized {
+pub trait RecordKind: Sized {
     /// Returns the id, which is unique among records of its kind.
     fn id(&self) -> &Id;
 
@@ -72,7 +72,7 @@ impl<T> Default for Records<T> {
     }
 }
 
-impl<T: Remembered> Records<T> {
+impl<T: RecordKind> Records<T> {
     /// Returns the number of records. It counts them by a walk.
     pub fn len(&self) -> usize {
         self.packed().count()
@@ -229,7 +229,7 @@ impl<T: Remembered> Records<T> {
     }
 }
 
-fn unpack<T: Remembered>(record: Record<'_>) -> Option<T> {
+fn unpack<T: RecordKind>(record: Record<'_>) -> Option<T> {
     Some(T::unpack(Id::new(record.id)?, record.forget_at, record.payload))
 }
 

@@ -5,8 +5,8 @@
 //! for a kind with an answer, request number u32, digest u64, items.
 
 use super::answers::{PackedAnswer, StoredAnswer, entries};
-use super::pack::{self, Packed, Reader};
-use super::records::{Records, Remembered};
+use super::pack::{self, PackReader, Packed};
+use super::records::{RecordKind, Records};
 use crate::{Code, Id, ItemAnswers, Time};
 use alloc::vec::Vec;
 
@@ -129,7 +129,7 @@ pub struct LateAnswer {
 const LAST: u8 = 1 << 4;
 const LATE: u8 = 1 << 5;
 
-impl Remembered for Tombstone {
+impl RecordKind for Tombstone {
     fn id(&self) -> &Id {
         &self.id
     }
@@ -171,7 +171,7 @@ impl Remembered for Tombstone {
     }
 
     fn unpack(id: Id, forget_at: Time, payload: &[u8]) -> Tombstone {
-        let mut reader = Reader(payload);
+        let mut reader = PackReader(payload);
         let bits = reader.u8();
         let last = (bits & LAST != 0).then(|| reader.u32());
         let late = if bits & LATE == 0 {

@@ -5,8 +5,8 @@
 //! refunded LEB128. In place of a bucket, 65535 begins an item: a length byte and the text of its key, a length byte
 //! and its unit.
 
-use super::pack::{self, Packed, Reader};
-use super::records::{Records, Remembered};
+use super::pack::{self, PackReader, Packed};
+use super::records::{RecordKind, Records};
 use crate::{BucketNo, Cause, Code, Id, ItemKey, Name, Posting, Time};
 use alloc::string::ToString;
 use alloc::vec::Vec;
@@ -86,7 +86,7 @@ impl Records<Transaction> {
     }
 }
 
-impl Remembered for Transaction {
+impl RecordKind for Transaction {
     fn id(&self) -> &Id {
         &self.id
     }
@@ -123,7 +123,7 @@ impl Remembered for Transaction {
     }
 
     fn unpack(id: Id, forget_at: Time, payload: &[u8]) -> Transaction {
-        let mut reader = Reader(payload);
+        let mut reader = PackReader(payload);
         let mut transaction = Transaction {
             id,
             forget_at,

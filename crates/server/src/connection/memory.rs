@@ -2,7 +2,7 @@
 //! not authenticated), and the objects that the connections of a core share while they need them.
 
 use super::Connection;
-use crate::connection::reader::Reader;
+use crate::connection::reader::ConnectionReader;
 use crate::execute::node::Node;
 use crate::mail::bundle::Bundle;
 use crate::net::buffer::Buffers;
@@ -69,18 +69,18 @@ pub(crate) type Spare = ObjectPool<Box<Bundle>>;
 #[derive(Debug, Default)]
 pub(crate) struct Pool {
     pub(crate) buffers: Buffers,
-    readers: ObjectPool<Box<Reader>>,
+    readers: ObjectPool<Box<ConnectionReader>>,
     /// Empty bundles; see [`crate::connection::gather::GatheredRequests::end`].
     pub(crate) bundles: Spare,
 }
 
 impl Pool {
-    pub(crate) fn take_reader(&mut self) -> Box<Reader> {
+    pub(crate) fn take_reader(&mut self) -> Box<ConnectionReader> {
         self.readers.take().unwrap_or_default()
     }
 
     /// Returns a reader to the pool. The reader must be idle.
-    pub(crate) fn give_reader(&mut self, mut reader: Box<Reader>) {
+    pub(crate) fn give_reader(&mut self, mut reader: Box<ConnectionReader>) {
         reader.shrink();
         self.readers.give(reader);
     }

@@ -11,7 +11,7 @@ use scurry_resp::{Args, Parsed, Parser, RequestLimits};
 
 /// A parser, and the command table's entry for each request that it has found.
 #[derive(Debug)]
-pub(crate) struct Reader {
+pub(crate) struct ConnectionReader {
     parser: Parser,
     specs: [Option<&'static Spec>; LOOKAHEAD_MAX],
     /// The hash of each request's first argument, where that is a key.
@@ -20,9 +20,9 @@ pub(crate) struct Reader {
     ahead: Option<Parsed>,
 }
 
-impl Default for Reader {
-    fn default() -> Reader {
-        Reader {
+impl Default for ConnectionReader {
+    fn default() -> ConnectionReader {
+        ConnectionReader {
             parser: Parser::default(),
             specs: [None; LOOKAHEAD_MAX],
             hashes: [None; LOOKAHEAD_MAX],
@@ -31,13 +31,13 @@ impl Default for Reader {
     }
 }
 
-impl MemorySize for Box<Reader> {
+impl MemorySize for Box<ConnectionReader> {
     fn memory_bytes(&self) -> usize {
-        size_of::<Reader>() + self.parser.room()
+        size_of::<ConnectionReader>() + self.parser.room()
     }
 }
 
-impl Reader {
+impl ConnectionReader {
     /// Finds the next requests, or continues where bytes were missing; requests found before may still wait to be
     /// executed. `input` begins with the first byte that was not executed, here and in all methods below.
     #[inline]
@@ -47,7 +47,7 @@ impl Reader {
         });
     }
 
-    /// Does the work of [`Reader::find`], given the parts of the node that it needs.
+    /// Does the work of [`ConnectionReader::find`], given the parts of the node that it needs.
     fn find_with(
         &mut self,
         input: &[u8],
@@ -153,7 +153,7 @@ impl Reader {
 
 #[cfg(test)]
 mod tests {
-    use super::Reader;
+    use super::ConnectionReader;
     use scurry_resp::RequestLimits;
 
     #[test]
@@ -161,7 +161,7 @@ mod tests {
         let input = b"*1\r\n$4\r\nPING\r\n*2\r\n$4\r\nECHO\r\n$2\r\nhi\r\nPING\r\n";
         // As an array and as a line, cut at any byte after the first request.
         for cut in 14..input.len() {
-            let mut reader = Reader::default();
+            let mut reader = ConnectionReader::default();
             let limits = RequestLimits::default();
             let mut find = |to: usize| reader.find_with(&input[..to], &limits, true, |_, _| None);
             find(cut);

@@ -56,7 +56,7 @@ impl ConnectionState {
 
 /// Whether there is input to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Inlet {
+pub(super) enum InputReadiness {
     /// Nothing to read until the socket reports it.
     Quiet,
     /// The socket may hold more than was read.
@@ -67,21 +67,25 @@ pub(super) enum Inlet {
     Ended { announced: bool },
 }
 
-impl Inlet {
+impl InputReadiness {
     /// Reports whether the end is announced and not yet read.
     pub(super) fn is_ending(self) -> bool {
-        matches!(self, Inlet::Ending { .. })
+        matches!(self, InputReadiness::Ending { .. })
     }
 
     /// Records a read event of the socket.
     pub(super) fn notice(&mut self, readable: bool, end: bool) {
         *self = match *self {
-            Inlet::Quiet | Inlet::Readable if end => Inlet::Ending { readable: true },
-            Inlet::Quiet if readable => Inlet::Readable,
-            Inlet::Ending { readable: before } => {
-                Inlet::Ending { readable: before || readable || end }
+            InputReadiness::Quiet | InputReadiness::Readable if end => {
+                InputReadiness::Ending { readable: true }
             }
-            Inlet::Ended { announced } => Inlet::Ended { announced: announced || end },
+            InputReadiness::Quiet if readable => InputReadiness::Readable,
+            InputReadiness::Ending { readable: before } => {
+                InputReadiness::Ending { readable: before || readable || end }
+            }
+            InputReadiness::Ended { announced } => {
+                InputReadiness::Ended { announced: announced || end }
+            }
             same => same,
         };
     }
@@ -90,24 +94,26 @@ impl Inlet {
     pub(super) fn took(&mut self, arrival: Arrival) {
         *self = match (arrival, *self) {
             (Arrival::More(_), same) => same,
-            (Arrival::Drained(len), Inlet::Ending { .. }) => Inlet::Ending { readable: len > 0 },
-            (Arrival::Drained(_), Inlet::Readable) => Inlet::Quiet,
+            (Arrival::Drained(len), InputReadiness::Ending { .. }) => {
+                InputReadiness::Ending { readable: len > 0 }
+            }
+            (Arrival::Drained(_), InputReadiness::Readable) => InputReadiness::Quiet,
             (Arrival::Drained(_), same) => same,
-            (Arrival::End, before) => Inlet::Ended { announced: before.has_end() },
+            (Arrival::End, before) => InputReadiness::Ended { announced: before.has_end() },
         };
     }
 
     pub(super) fn is_readable(self) -> bool {
-        matches!(self, Inlet::Readable | Inlet::Ending { readable: true })
+        matches!(self, InputReadiness::Readable | InputReadiness::Ending { readable: true })
     }
 
     pub(super) fn has_ended(self) -> bool {
-        matches!(self, Inlet::Ended { .. })
+        matches!(self, InputReadiness::Ended { .. })
     }
 
     /// Reports whether the socket has announced the end.
     pub(super) fn has_end(self) -> bool {
-        matches!(self, Inlet::Ending { .. } | Inlet::Ended { announced: true })
+        matches!(self, InputReadiness::Ending { .. } | InputReadiness::Ended { announced: true })
     }
 }
 
@@ -147,7 +153,7 @@ pub(crate) enum Executed {
 
 /// The loop's next action after a connection's turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Turn {
+pub(crate) enum AfterTurn {
     /// Nothing until the socket reports an event.
     AwaitSocket,
     /// Nothing until the log is durable up to this sequence.
@@ -166,12 +172,12 @@ mod tests {
 
     #[test]
     fn the_end_that_the_socket_tells_is_not_forgotten_and_comes_last() {
-        let mut inlet = Inlet::Quiet;
+        let mut inlet = InputReadiness::Quiet;
         inlet.notice(true, false);
         inlet.took(Arrival::More(9));
-        assert_eq!(inlet, Inlet::Readable);
+        assert_eq!(inlet, InputReadiness::Readable);
         inlet.took(Arrival::Drained(5));
-        assert_eq!(inlet, Inlet::Quiet);
+        assert_eq!(inlet, InputReadiness::Quiet);
         // The end may be announced together with the last bytes, and only once.
         inlet.notice(false, true);
         inlet.took(Arrival::Drained(5));
@@ -180,14 +186,14 @@ mod tests {
         assert!(!inlet.is_readable() && inlet.has_end());
         inlet.notice(true, false);
         inlet.took(Arrival::End);
-        assert_eq!(inlet, Inlet::Ended { announced: true });
+        assert_eq!(inlet, InputReadiness::Ended { announced: true });
         inlet.notice(true, true);
         assert!(inlet.has_ended() && !inlet.is_readable());
     }
 
     #[test]
     fn an_end_that_was_read_first_is_announced_when_the_socket_says_so() {
-        let mut inlet = Inlet::Readable;
+        let mut inlet = InputReadiness::Readable;
         inlet.took(Arrival::End);
         assert!(inlet.has_ended() && !inlet.has_end());
         inlet.notice(false, true);

@@ -4,7 +4,7 @@
 
 use super::Core;
 use crate::execute::client::Client;
-use crate::mail::message::{Message, News};
+use crate::mail::message::{Invalidations, Message};
 use crate::ticket::Sender;
 use std::borrow::Cow;
 use std::net::SocketAddr;
@@ -104,7 +104,7 @@ impl Core {
     }
 
     /// Notifies the tracking clients of this core.
-    pub(super) fn invalidate(&mut self, news: &News) {
+    pub(super) fn invalidate(&mut self, news: &Invalidations) {
         if news.flushed {
             for (key, connection) in &mut self.connections {
                 if connection.client.tracking.is_some() {

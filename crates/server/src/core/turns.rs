@@ -4,7 +4,7 @@
 
 use super::queue::TurnLane;
 use super::{Core, ENDED_MS_MAX, LINGER_MS_MAX};
-use crate::connection::{Connection, Executed, Turn};
+use crate::connection::{AfterTurn, Connection, Executed};
 use crate::durable::HeldOutput;
 use crate::execute::node::LOOKAHEAD_MAX;
 use std::io;
@@ -130,18 +130,18 @@ impl Core {
         }
         let Some(connection) = self.connections.get_mut(key) else { return };
         match turn {
-            Ok(Turn::AwaitSocket) => {}
-            Ok(Turn::AwaitLog(sequence)) => {
+            Ok(AfterTurn::AwaitSocket) => {}
+            Ok(AfterTurn::AwaitLog(sequence)) => {
                 let replies = HeldOutput::Replies(connection.client.ticket);
                 self.node.durable.hold(sequence, replies);
             }
-            Ok(Turn::Yield) => self.enqueue(key),
-            Ok(Turn::Linger) => {
+            Ok(AfterTurn::Yield) => self.enqueue(key),
+            Ok(AfterTurn::Linger) => {
                 let until_ms = self.node.now.uptime_ms + LINGER_MS_MAX;
                 self.lingering.push(connection.client.ticket, until_ms);
                 self.enqueue(key);
             }
-            Ok(Turn::Close) => self.close(key),
+            Ok(AfterTurn::Close) => self.close(key),
             Err(error) => self.lose(key, &error),
         }
     }

@@ -6,13 +6,13 @@ mod reading;
 mod render;
 
 use super::Durable;
-use crate::mail::bell::Bell;
+use crate::mail::bell::CoreWaker;
 use crate::mail::message::EventRequest;
 use crate::ticket::Sender;
-use reading::{Done, Job};
+use reading::{Job, JobOutcome};
 use scurry_disk::Directory;
 use scurry_engine::{EventAt, LogId};
-use scurry_resp::{Position, Start};
+use scurry_resp::{Position, WatchStart};
 use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ impl Log {
 pub(crate) struct Events {
     log: Log,
     jobs: mpsc::Sender<Job>,
-    done: mpsc::Receiver<Done>,
+    done: mpsc::Receiver<JobOutcome>,
     /// Readers with a job at the thread.
     under_way: Vec<Sender>,
     /// Jobs that have reached the end of the durable log and wait for more.
@@ -53,7 +53,7 @@ impl Events {
     pub(crate) fn start(
         (log, generation): (LogId, u32),
         directory: Directory,
-        bell: Arc<Bell>,
+        bell: Arc<CoreWaker>,
     ) -> io::Result<Events> {
         let (jobs, work) = mpsc::channel();
         let (tell, done) = mpsc::channel();
@@ -74,9 +74,9 @@ impl Events {
     /// Accepts a request; its reply is returned by [`Events::reply`].
     pub(crate) fn ask(&mut self, request: Box<EventRequest>, durable: u64, uptime_ms: i64) {
         let (at, missed_from) = match request.start {
-            Start::Oldest => (None, None),
-            Start::Newest => (Some(EventAt::record(durable + 1)), None),
-            Start::At(position)
+            WatchStart::Oldest => (None, None),
+            WatchStart::Newest => (Some(EventAt::record(durable + 1)), None),
+            WatchStart::At(position)
                 if request.statement.is_some() && !self.has_been(position, durable) =>
             {
                 let end = self.log.position(EventAt::record(durable + 1));
@@ -84,15 +84,15 @@ impl Events {
                 return self.replies.push_back((request.sender, reply));
             }
             // A position of an earlier generation: start at the oldest event, and report the gap as missed.
-            Start::At(position) if position.generation < self.log.generation => {
+            WatchStart::At(position) if position.generation < self.log.generation => {
                 (None, Some(position))
             }
-            Start::At(position) if !self.has_been(position, durable) => {
+            WatchStart::At(position) if !self.has_been(position, durable) => {
                 let end = self.log.position(EventAt::record(durable + 1));
                 let reply = render::ahead(request.protocol, position, end);
                 return self.replies.push_back((request.sender, reply));
             }
-            Start::At(Position { sequence, index, .. }) => {
+            WatchStart::At(Position { sequence, index, .. }) => {
                 (Some(EventAt { sequence, index }), None)
             }
         };
@@ -150,8 +150,8 @@ impl Events {
     fn handle_reports(&mut self) {
         while let Ok(done) = self.done.try_recv() {
             let sender = match &done {
-                Done::Reply(sender, _) => *sender,
-                Done::Nothing(job) => job.request.sender,
+                JobOutcome::Reply(sender, _) => *sender,
+                JobOutcome::Nothing(job) => job.request.sender,
             };
             let Some(at) = self.under_way.iter().position(|other| *other == sender) else {
                 // Its client has disconnected.
@@ -159,8 +159,8 @@ impl Events {
             };
             self.under_way.swap_remove(at);
             match done {
-                Done::Reply(sender, reply) => self.replies.push_back((sender, reply)),
-                Done::Nothing(job) => self.waiting.push(job),
+                JobOutcome::Reply(sender, reply) => self.replies.push_back((sender, reply)),
+                JobOutcome::Nothing(job) => self.waiting.push(job),
             }
         }
     }

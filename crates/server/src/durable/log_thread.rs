@@ -1,7 +1,7 @@
 //! The thread that writes and syncs a core's log: one batch at a time, while the core goes on. Between batches it
 //! prepares the next segment and fills it.
 
-use crate::mail::bell::Bell;
+use crate::mail::bell::CoreWaker;
 use scurry_disk::Directory;
 use scurry_engine::{Batch, LogSpace, LogWriter};
 use std::io;
@@ -36,7 +36,7 @@ impl LogThread {
     pub(super) fn start(
         core: u32,
         mut writer: LogWriter<Directory>,
-        bell: Arc<Bell>,
+        bell: Arc<CoreWaker>,
     ) -> io::Result<LogThread> {
         let (orders, work) = channel::<LogOrder>();
         let (tell, said) = channel();

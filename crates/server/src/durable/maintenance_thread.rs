@@ -2,9 +2,9 @@
 //! and in `write` mode syncs the log in the background.
 
 use super::NOT_NOTED;
-use super::pace::Pace;
+use super::pace::SnapshotPace;
 use crate::clock::Clock;
-use crate::mail::bell::Bell;
+use crate::mail::bell::CoreWaker;
 use scurry_disk::{Directory, DiskFile};
 use scurry_engine::{
     Disk, LogReach, SnapshotWriter, forget, is_disk_full, remove_unclaimed_spares, segment_name,
@@ -84,7 +84,7 @@ impl MaintenanceThread {
     pub(super) fn start(
         core: u32,
         mut state: MaintenanceState,
-        bell: Arc<Bell>,
+        bell: Arc<CoreWaker>,
     ) -> io::Result<MaintenanceThread> {
         let (tasks, work) = channel();
         let (tell, news) = channel();
@@ -132,7 +132,7 @@ pub(super) struct MaintenanceState {
     reach: Option<LogReach<DiskFile>>,
     log_bytes: Option<u64>,
     clock: Clock,
-    writer: Option<(SnapshotWriter<Directory>, Pace)>,
+    writer: Option<(SnapshotWriter<Directory>, SnapshotPace)>,
 }
 
 impl MaintenanceState {
@@ -245,7 +245,7 @@ impl MaintenanceState {
             }
         }
         let directory = Directory::open(&self.path)?;
-        let pace = Pace::new(self.clock.monotonic_ns(), about);
+        let pace = SnapshotPace::new(self.clock.monotonic_ns(), about);
         self.writer = Some((SnapshotWriter::new(directory, begun)?, pace));
         Ok(())
     }

@@ -26,7 +26,7 @@ pub(super) fn hurries(grown: u64, log_bytes_max: u64, is_short: bool) -> bool {
 
 /// The pace of one snapshot.
 #[derive(Debug)]
-pub(super) struct Pace {
+pub(super) struct SnapshotPace {
     begun_ns: u64,
     /// Bytes per second.
     rate: u64,
@@ -34,10 +34,10 @@ pub(super) struct Pace {
     unsynced: u64,
 }
 
-impl Pace {
+impl SnapshotPace {
     /// Creates the pace of a snapshot of about `about` bytes that begins now.
-    pub(super) fn new(now_ns: u64, about: u64) -> Pace {
-        Pace { begun_ns: now_ns, rate: (about / SECONDS_MAX).max(RATE_MIN), unsynced: 0 }
+    pub(super) fn new(now_ns: u64, about: u64) -> SnapshotPace {
+        SnapshotPace { begun_ns: now_ns, rate: (about / SECONDS_MAX).max(RATE_MIN), unsynced: 0 }
     }
 
     /// Counts `len` written bytes. True when it is time to sync.
@@ -65,7 +65,7 @@ mod tests {
 
     #[test]
     fn a_snapshot_is_synced_in_steps() {
-        let mut pace = Pace::new(0, 0);
+        let mut pace = SnapshotPace::new(0, 0);
         let steps: Vec<bool> = (0..40).map(|_| pace.step(64 << 10)).collect();
         let synced: Vec<usize> = (0..40).filter(|&at| steps[at]).collect();
         assert_eq!(synced, [15, 31]);
@@ -83,7 +83,8 @@ mod tests {
     #[test]
     fn a_small_snapshot_rests_and_a_large_one_takes_a_minute() {
         let begun_ns = 5_000_000_000;
-        let (small, large) = (Pace::new(begun_ns, 1 << 20), Pace::new(begun_ns, 60 << 30));
+        let (small, large) =
+            (SnapshotPace::new(begun_ns, 1 << 20), SnapshotPace::new(begun_ns, 60 << 30));
         // A sixteenth of a second's worth was written in a hundredth of a second.
         let soon_ns = begun_ns + 10_000_000;
         assert_eq!(small.rest(RATE_MIN / 16, soon_ns), Duration::from_micros(52_500));

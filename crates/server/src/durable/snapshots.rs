@@ -3,7 +3,7 @@
 use super::maintenance_thread::{MaintenanceTask, MaintenanceThread, SnapshotReport};
 use super::pace::hurries;
 use crate::mail::report::DurableReport;
-use scurry_engine::{Commits, LogId, Piece, Shard, Shown, Snapshot};
+use scurry_engine::{Commits, LogId, Piece, Shard, Snapshot, SnapshotSequences};
 use scurry_ledger::Time;
 
 /// Maximum number of pieces under way, which bounds the memory of a snapshot.
@@ -13,7 +13,7 @@ const PIECES_MAX: usize = 2;
 const RETRY_MS: i64 = 60_000;
 
 /// Progress of the snapshot that is being written.
-enum Stage {
+enum SnapshotProgress {
     /// Pieces are being made.
     Walking(Box<Snapshot>),
     /// The maintenance thread has all pieces and makes them durable.
@@ -36,7 +36,7 @@ pub(super) struct Snapshots {
     asked: bool,
     /// When to try again after a failure.
     again_at: Option<Time>,
-    stage: Option<Stage>,
+    stage: Option<SnapshotProgress>,
     under_way: usize,
     spare: Vec<Vec<u8>>,
     written: u64,
@@ -51,7 +51,7 @@ pub(super) struct Snapshots {
 /// A snapshot that has become valid.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct NewSnapshot {
-    pub(super) shown: Shown,
+    pub(super) shown: SnapshotSequences,
     /// The log up to this sequence is not needed any more.
     pub(super) needless: u64,
 }
@@ -99,7 +99,7 @@ impl Snapshots {
 
     /// Reports whether a snapshot is complete and waits only for the log to become durable.
     pub(super) fn waits_for_sync(&self) -> bool {
-        matches!(self.stage, Some(Stage::Waiting { .. }))
+        matches!(self.stage, Some(SnapshotProgress::Waiting { .. }))
     }
 
     /// Reports whether the next step can be taken without a report from the maintenance thread.
@@ -107,7 +107,7 @@ impl Snapshots {
         maintenance.is_some()
             && match self.stage {
                 None => self.asked,
-                Some(Stage::Walking(_)) => self.under_way < PIECES_MAX,
+                Some(SnapshotProgress::Walking(_)) => self.under_way < PIECES_MAX,
                 Some(_) => false,
             }
     }
@@ -137,9 +137,9 @@ impl Snapshots {
                 let about = shard.stats().memory_bytes;
                 maintenance.give(MaintenanceTask::Begin { begun: snapshot.begun(), about });
                 self.under_way = 0;
-                self.stage = Some(Stage::Walking(Box::new(snapshot)));
+                self.stage = Some(SnapshotProgress::Walking(Box::new(snapshot)));
             }
-            Some(Stage::Walking(snapshot)) if self.under_way < PIECES_MAX => {
+            Some(SnapshotProgress::Walking(snapshot)) if self.under_way < PIECES_MAX => {
                 let begun = snapshot.begun();
                 let grown = bytes.saturating_sub(self.log_bytes);
                 let hurries = hurries(grown, self.log_bytes_max, is_short);
@@ -153,17 +153,17 @@ impl Snapshots {
                         // No pause after the last piece: the snapshot is complete.
                         maintenance.give(MaintenanceTask::Piece { bytes, hurries: true });
                         maintenance.give(MaintenanceTask::Finish);
-                        self.stage = Some(Stage::Finishing { begun, as_of });
+                        self.stage = Some(SnapshotProgress::Finishing { begun, as_of });
                     }
                     Some(Piece::Void) => self.abandon(maintenance),
                     None => {}
                 }
             }
             // The snapshot shows changes up to `as_of`, so it becomes valid only when the log has them on the device.
-            Some(Stage::Waiting { begun, as_of }) if commits.synced() >= *as_of => {
+            Some(SnapshotProgress::Waiting { begun, as_of }) if commits.synced() >= *as_of => {
                 let (begun, as_of) = (*begun, *as_of);
                 maintenance.give(MaintenanceTask::Publish);
-                self.stage = Some(Stage::Publishing { begun, as_of });
+                self.stage = Some(SnapshotProgress::Publishing { begun, as_of });
             }
             Some(_) => {}
         }
@@ -180,13 +180,14 @@ impl Snapshots {
                 }
             }
             SnapshotReport::Finished => {
-                if let Some(Stage::Finishing { begun, as_of }) = self.stage {
-                    self.stage = Some(Stage::Waiting { begun, as_of });
+                if let Some(SnapshotProgress::Finishing { begun, as_of }) = self.stage {
+                    self.stage = Some(SnapshotProgress::Waiting { begun, as_of });
                 }
             }
             SnapshotReport::Published { bytes, needless } => {
-                if let Some(Stage::Publishing { begun, as_of }) = self.stage.take() {
-                    self.news = Some(NewSnapshot { shown: Shown { begun, as_of }, needless });
+                if let Some(SnapshotProgress::Publishing { begun, as_of }) = self.stage.take() {
+                    self.news =
+                        Some(NewSnapshot { shown: SnapshotSequences { begun, as_of }, needless });
                     tracing::info!(sequence = begun, bytes, "snapshot written");
                     self.written += 1;
                     self.last_sequence = begun;
@@ -211,7 +212,7 @@ impl Snapshots {
 
     /// Abandons the snapshot that is being written.
     pub(super) fn abandon(&mut self, maintenance: &mut MaintenanceThread) {
-        let stays = matches!(self.stage, None | Some(Stage::Publishing { .. }));
+        let stays = matches!(self.stage, None | Some(SnapshotProgress::Publishing { .. }));
         if !stays {
             maintenance.give(MaintenanceTask::Abandon);
             self.stage = None;

@@ -6,8 +6,8 @@ use crate::settings::StartError;
 use crate::slots::Slots;
 use scurry_disk::{Directory, DiskFile, Manifest, Store};
 use scurry_engine::{
-    Config, Durability, LogId, LogReach, Progress, Recovered, RecoveryError, RequiredExtent, Shard,
-    Until, Version, recover,
+    Config, Durability, LogId, LogReach, Progress, Recovered, RecoveryEnd, RecoveryError,
+    RequiredExtent, Shard, Version, recover,
 };
 use scurry_ledger::Time;
 use std::io;
@@ -242,7 +242,7 @@ fn side_by_side(
                     let outcome = recover(
                         &mut directory,
                         manifest.log(core),
-                        Until::End(least),
+                        RecoveryEnd::End(least),
                         shard,
                         |progress| meter.add(&mut before, progress),
                     );
@@ -291,7 +291,7 @@ fn one_after_the_other(
         let found = recover(
             &mut directory,
             manifest.log(core),
-            Until::End(least),
+            RecoveryEnd::End(least),
             &mut spread,
             |progress| {
                 meter.add(&mut before, progress);

@@ -13,7 +13,7 @@ use scurry_consensus::replica::{NodeId, Sequence};
 use scurry_consensus::shard::recover_to;
 use scurry_disk::{GroupFile, Manifest, Store, read_group};
 use scurry_engine::{
-    Disk, LogFollower, LogWriter, Progress, SEGMENT_LEN_MAX, Shard, Until, Version, recover,
+    Disk, LogFollower, LogWriter, Progress, RecoveryEnd, SEGMENT_LEN_MAX, Shard, Version, recover,
     shown_by_snapshots, survey_group,
 };
 use scurry_ledger::Time;
@@ -118,7 +118,7 @@ fn open_node(
         };
         let mut shard = Shard::new(plan.config.clone());
         let (mut before, mut logged_bytes) = (Progress::default(), 0);
-        let until = Until::Committed(found.committed().sequence.get());
+        let until = RecoveryEnd::Committed(found.committed().sequence.get());
         // A shard whose log lacks a part after its snapshot is recovered later, when that part has arrived.
         if found.shows().is_none() {
             let recovered = recover(&mut directory, log, until, &mut shard, |progress| {

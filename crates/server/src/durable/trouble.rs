@@ -26,7 +26,7 @@ pub(crate) const LOG_FAILED: &str = "MISCONF the log of a thread has failed and 
 
 /// Why commands are refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Trouble {
+pub(crate) enum RefusalCause {
     /// The log has no room for more writes, or not even for committed changes, and the replies to those then wait for
     /// room. This can end by itself.
     Full(String),
@@ -34,13 +34,15 @@ pub(crate) enum Trouble {
     Failed(String),
 }
 
-impl Trouble {
+impl RefusalCause {
     /// Returns the error for a command, if it is refused.
     #[cold]
     pub(crate) fn refuses(&self, spec: &Spec) -> Option<String> {
         match self {
-            Trouble::Full(why) => spec.flags.contains(&"write").then(|| format!("MISCONF {why}")),
-            Trouble::Failed(why) => {
+            RefusalCause::Full(why) => {
+                spec.flags.contains(&"write").then(|| format!("MISCONF {why}"))
+            }
+            RefusalCause::Failed(why) => {
                 let shows = spec.keys.0 != 0
                     || spec.flags.iter().any(|flag| ["write", "readonly"].contains(flag));
                 shows.then(|| {
@@ -116,7 +118,7 @@ impl Durable {
         match (self.full.as_deref().or(soft), &self.trouble) {
             (Some(why), None) => {
                 tracing::error!("{why}. Writes are refused meanwhile");
-                self.trouble = Some(Trouble::Full(why.to_owned()));
+                self.trouble = Some(RefusalCause::Full(why.to_owned()));
             }
             (None, Some(_)) => {
                 tracing::info!("the log has room again");
@@ -136,14 +138,14 @@ impl Durable {
 
     /// Returns why commands are refused, if they are.
     #[inline]
-    pub(crate) fn trouble(&self) -> Option<&Trouble> {
+    pub(crate) fn trouble(&self) -> Option<&RefusalCause> {
         self.trouble.as_ref()
     }
 
     /// Reports whether nothing that waits will ever be durable.
     #[inline]
     pub(crate) fn trouble_is_final(&self) -> bool {
-        matches!(self.trouble, Some(Trouble::Failed(_)))
+        matches!(self.trouble, Some(RefusalCause::Failed(_)))
     }
 
     /// Gives up a failed log once every reply that shows unwritten changes was dealt with. From now on replies are
@@ -151,7 +153,7 @@ impl Durable {
     pub(crate) fn give_up(&mut self, shard: &Shard) {
         debug_assert!(self.is_to_be_given_up() && self.held.is_empty());
         if let BatchSink::Group(group) = &mut self.sink {
-            return group.end_resignation(shard);
+            return group.finish_resignation(shard);
         }
         self.is_given_up = true;
         if let Some(events) = &mut self.events {

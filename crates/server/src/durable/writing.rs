@@ -2,7 +2,7 @@
 
 use super::log_thread::LogReport;
 use super::maintenance_thread::{MaintenanceReport, MaintenanceThread};
-use super::trouble::{Trouble, describe};
+use super::trouble::{RefusalCause, describe};
 use super::{BatchSink, Durable, FULL_RETRY_MS, NOT_NOTED};
 use scurry_engine::{Batch, LogSpace};
 use std::io;
@@ -66,7 +66,7 @@ impl Durable {
                     "the log cannot be trusted any more: {failed}. Nothing is answered until the \
                      server was started again"
                 );
-                self.trouble = Some(Trouble::Failed(failed.to_string()));
+                self.trouble = Some(RefusalCause::Failed(failed.to_string()));
             }
             Ok(()) => {
                 if said.is_none()
@@ -99,7 +99,7 @@ impl Durable {
                 MaintenanceReport::NotSynced(error) => {
                     tracing::error!("the log cannot be synced: {error}");
                     self.commits.fail();
-                    self.trouble = Some(Trouble::Failed(error.to_string()));
+                    self.trouble = Some(RefusalCause::Failed(error.to_string()));
                 }
                 MaintenanceReport::Snapshot(event) => self.snapshots.handle_report(event),
                 MaintenanceReport::Ended => self.has_ended = true,

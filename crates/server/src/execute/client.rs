@@ -16,7 +16,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 /// An AUTH or HELLO that waits for its verdict.
-pub(crate) struct Entry {
+pub(crate) struct ClientEntry {
     /// Name of the user.
     pub(crate) name: Box<[u8]>,
     /// None for AUTH.
@@ -47,7 +47,7 @@ pub(crate) struct Client {
     /// Address to which the verdict on a password is sent.
     pub(crate) ticket: Ticket,
     /// An AUTH or HELLO that waits for its verdict.
-    pub(crate) entry: Option<Box<Entry>>,
+    pub(crate) entry: Option<Box<ClientEntry>>,
     /// The thread that reads the events it waits for.
     pub(crate) following: Option<u16>,
     /// True while it waits for the outcome of a request to the group.

@@ -2,8 +2,8 @@
 //! counting.
 
 use crate::execute::client::Client;
-use crate::execute::commands::expiry::Shown;
-use crate::execute::commands::scan::Walk;
+use crate::execute::commands::expiry::TimeFormat;
+use crate::execute::commands::scan::CoreWalk;
 use crate::execute::commands::{
     NO_GROUP, about, accounts, auth, chain, cluster, config, connection, entity, events, expiry,
     info, keys, latency, numbers, object, replication, scan, scur, sentinel, shutdown, slowlog,
@@ -492,15 +492,15 @@ fn run_for_client(
         CommandId::Flush(_) => Some(keys::flush(node, client, args, reply)),
         // A port of one core stands for that core's keys.
         CommandId::Key(KeyId::Scan) if client.port == PortKind::Core => {
-            scan::scan(node, Walk::ThisCore, args, reply);
+            scan::scan(node, CoreWalk::ThisCore, args, reply);
             Some(Effect::None)
         }
         CommandId::Entity(EntityId::Find) if client.port == PortKind::Core => {
-            entity::find(node, Walk::ThisCore, args, reply);
+            entity::find(node, CoreWalk::ThisCore, args, reply);
             Some(Effect::None)
         }
         CommandId::Store(StoreId::List) if client.port == PortKind::Core => {
-            accounts::list(node, Walk::ThisCore, args, reply);
+            accounts::list(node, CoreWalk::ThisCore, args, reply);
             Some(Effect::None)
         }
         CommandId::Help(_) => {
@@ -627,7 +627,7 @@ fn run_sentinel(
         }
         _ => {}
     }
-    let Some(watched) = sentinel::Watched::of(node) else { return reply.error(NO_GROUP) };
+    let Some(watched) = sentinel::SentinelGroup::of(node) else { return reply.error(NO_GROUP) };
     match id {
         SentinelId::Address => watched.address(reply),
         SentinelId::CkQuorum => watched.quorum(reply),
@@ -667,7 +667,7 @@ fn run_other(node: &mut Node, spec: &'static Spec, args: Args<'_>, reply: &mut R
         CommandId::Image(ImageId::Dump) => scur::dump(node, args, reply),
         CommandId::Image(ImageId::Load) => scur::load(node, args, reply),
         CommandId::Store(StoreId::Snapshot) => snapshot(node, reply),
-        CommandId::Store(StoreId::List) => accounts::list(node, Walk::AllCores, args, reply),
+        CommandId::Store(StoreId::List) => accounts::list(node, CoreWalk::AllCores, args, reply),
         CommandId::Store(StoreId::Find) => accounts::find(node, args, reply),
         CommandId::Flush(_) => keys::flush_shard(node, args, reply),
         CommandId::Part(id) => run_part(id, node, args, reply),
@@ -737,11 +737,11 @@ fn run_key(id: KeyId, node: &mut Node, spec: &'static Spec, args: Args<'_>, repl
         KeyId::ExpireAt => expiry::expire(node, spec, DeadlineUnit::SecondsAt, args, reply),
         KeyId::PExpireAt => expiry::expire(node, spec, DeadlineUnit::MillisecondsAt, args, reply),
         KeyId::Persist => expiry::persist(node, args, reply),
-        KeyId::Ttl => expiry::ttl(node, Shown::TTL, args, reply),
-        KeyId::PTtl => expiry::ttl(node, Shown::PTTL, args, reply),
-        KeyId::ExpireTime => expiry::ttl(node, Shown::EXPIRE_TIME, args, reply),
-        KeyId::PExpireTime => expiry::ttl(node, Shown::PEXPIRE_TIME, args, reply),
-        KeyId::Scan => scan::scan(node, Walk::AllCores, args, reply),
+        KeyId::Ttl => expiry::ttl(node, TimeFormat::TTL, args, reply),
+        KeyId::PTtl => expiry::ttl(node, TimeFormat::PTTL, args, reply),
+        KeyId::ExpireTime => expiry::ttl(node, TimeFormat::EXPIRE_TIME, args, reply),
+        KeyId::PExpireTime => expiry::ttl(node, TimeFormat::PEXPIRE_TIME, args, reply),
+        KeyId::Scan => scan::scan(node, CoreWalk::AllCores, args, reply),
         KeyId::Keys => scan::keys(node, args, reply),
         KeyId::ObjectEncoding => object::encoding(node, args, reply),
         KeyId::ObjectFreq => object::frequency(node, args, reply),
@@ -756,7 +756,7 @@ fn run_entity(id: EntityId, node: &mut Node, args: Args<'_>, reply: &mut Reply<'
         EntityId::Put => entity::put(node, args, reply),
         EntityId::Get => entity::get(node, args, reply),
         EntityId::Del => entity::del(node, args, reply),
-        EntityId::Find => entity::find(node, Walk::AllCores, args, reply),
+        EntityId::Find => entity::find(node, CoreWalk::AllCores, args, reply),
     }
 }
 

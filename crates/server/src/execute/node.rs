@@ -20,7 +20,7 @@ use crate::measures::slowness::Slowness;
 use crate::net::fault::Faults;
 use crate::settings::Settings;
 use crate::shared::Shared;
-use crate::users::Desk;
+use crate::users::PasswordChecks;
 use scurry_engine::{Key, PROBE_LEN_MAX, Shard};
 use scurry_ledger::Answer;
 use scurry_resp::table::{CommandId, ConnectionId, Spec};
@@ -65,7 +65,7 @@ pub(crate) struct Node {
     /// Doors that have replies to hand out, to be woken at the end of the turn.
     pub(crate) answered_doors: Vec<Arc<ReplyQueue>>,
     /// Where passwords are handed in to be checked.
-    pub(crate) desk: Desk,
+    pub(crate) desk: PasswordChecks,
     /// Connections that TLS or an adapter has ended and that are not logged yet.
     pub(crate) faults: Faults,
     /// Commands and events that took long.
@@ -102,7 +102,7 @@ impl Node {
         settings: Settings,
         shared: Arc<Shared>,
         mesh: Mesh,
-        desk: Desk,
+        desk: PasswordChecks,
         clock: Clock,
     ) -> Node {
         let tracking = Tracking::new(shared.slots.cores());

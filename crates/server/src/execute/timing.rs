@@ -5,7 +5,7 @@ use crate::execute::node::Node;
 use crate::mail::bundle::Caller;
 use crate::measures::latency::{Event, Sample};
 use crate::measures::slowlog::{SlowCommand, shorten};
-use crate::measures::stopwatch::Span;
+use crate::measures::stopwatch::EndedSpan;
 use scurry_resp::Args;
 use scurry_resp::table::{CommandId, ConnectionId, Spec};
 use std::net::SocketAddr;
@@ -71,7 +71,7 @@ impl Node {
         &mut self,
         origin: Origin<'_>,
         last: Option<(&Spec, Args<'_>)>,
-        span: Span,
+        span: EndedSpan,
         slow: bool,
     ) {
         let time_s = self.now.time.0 / 1_000;

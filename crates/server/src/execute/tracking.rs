@@ -5,8 +5,8 @@ mod mode;
 mod table;
 
 use crate::mail::bundle::Tracker;
-use crate::mail::message::News;
-use crate::mail::report::Tracked;
+use crate::mail::message::Invalidations;
+use crate::mail::report::TrackedKeys;
 use crate::ticket::Sender;
 use crate::ticket::Ticket;
 use scurry_resp::{Protocol, Reply};
@@ -27,7 +27,7 @@ pub(crate) struct Tracking {
     /// Maximum number of tracked keys, of all cores together.
     keys_max: usize,
     /// Invalidations that were not sent yet, by core.
-    news: Vec<News>,
+    news: Vec<Invalidations>,
 }
 
 impl Tracking {
@@ -37,7 +37,7 @@ impl Tracking {
             table: Table::default(),
             cores,
             keys_max: KEYS_MAX,
-            news: (0..cores).map(|_| News::default()).collect(),
+            news: (0..cores).map(|_| Invalidations::default()).collect(),
         }
     }
 
@@ -47,7 +47,7 @@ impl Tracking {
         self.active
     }
 
-    pub(crate) fn size(&self) -> Tracked {
+    pub(crate) fn size(&self) -> TrackedKeys {
         self.table.size()
     }
 
@@ -72,8 +72,8 @@ impl Tracking {
     }
 
     /// Takes the invalidations for the clients of each core.
-    pub(crate) fn take_news(&mut self) -> Vec<(u16, News)> {
-        let has_some = |news: &News| news.flushed || !news.keys.is_empty();
+    pub(crate) fn take_news(&mut self) -> Vec<(u16, Invalidations)> {
+        let has_some = |news: &Invalidations| news.flushed || !news.keys.is_empty();
         let cores = (0..self.cores).zip(&mut self.news).filter(|(_, news)| has_some(news));
         cores.map(|(core, news)| (core, std::mem::take(news))).collect()
     }

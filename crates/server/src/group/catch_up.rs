@@ -4,7 +4,7 @@
 
 use super::peers::CatchUp;
 use scurry_consensus::replica::{Index, NodeId};
-use scurry_consensus::shard::{Body, Offer, Word};
+use scurry_consensus::shard::{FrameBytes, SnapshotMessage, SnapshotOffer};
 use scurry_disk::Directory;
 use scurry_engine::{Disk, File, LogId, clear_incoming, incoming_name, snapshot_name};
 use std::io;
@@ -24,22 +24,22 @@ const TRIES_MAX: u32 = 15;
 /// Messages of these threads to the host.
 pub(crate) enum News {
     /// A message for the other node.
-    Say { to: NodeId, catch_up: CatchUp, bytes: Option<Body> },
+    Say { to: NodeId, catch_up: CatchUp, bytes: Option<FrameBytes> },
     /// The end of sending: the entry at which the receiver's log begins now, or the reason of a failure.
     Sent { to: NodeId, outcome: Result<Index, String> },
     /// A snapshot was received completely and is on the device.
-    Came { from: NodeId, number: u64, offer: Box<Offer> },
+    Came { from: NodeId, number: u64, offer: Box<SnapshotOffer> },
 }
 
 /// A snapshot that is being sent.
 pub(super) struct Sending {
     pub(super) number: u64,
-    answers: Sender<Word>,
+    answers: Sender<SnapshotMessage>,
 }
 
 impl Sending {
     /// Passes an answer of the receiving node to the thread.
-    pub(super) fn answer(&self, word: Word) {
+    pub(super) fn answer(&self, word: SnapshotMessage) {
         // This fails only after the thread has ended.
         let _ = self.answers.send(word);
     }
@@ -49,13 +49,13 @@ impl Sending {
 pub(super) struct Receiving {
     pub(super) from: NodeId,
     pub(super) number: u64,
-    parts: Sender<(u64, Option<Body>)>,
+    parts: Sender<(u64, Option<FrameBytes>)>,
     thread: JoinHandle<()>,
 }
 
 impl Receiving {
     /// Passes the bytes from `offset` on to the thread. None for `bytes` only asks how much has been received.
-    pub(super) fn part(&self, offset: u64, bytes: Option<Body>) {
+    pub(super) fn part(&self, offset: u64, bytes: Option<FrameBytes>) {
         // This fails only after the thread has ended, which has reported why.
         let _ = self.parts.send((offset, bytes));
     }
@@ -65,7 +65,7 @@ impl Receiving {
 pub(super) fn send(
     (mut directory, log): (Directory, LogId),
     (to, number): (NodeId, u64),
-    offer: Offer,
+    offer: SnapshotOffer,
     tell: impl Fn(News) -> bool + Send + 'static,
 ) -> io::Result<Sending> {
     let (answers, inbox) = channel();
@@ -81,9 +81,9 @@ pub(super) fn send(
 
 fn deliver(
     (directory, log): (&mut Directory, LogId),
-    mut offer: Offer,
-    answers: &Receiver<Word>,
-    say: &impl Fn(Word, Option<Body>) -> bool,
+    mut offer: SnapshotOffer,
+    answers: &Receiver<SnapshotMessage>,
+    say: &impl Fn(SnapshotMessage, Option<FrameBytes>) -> bool,
 ) -> Result<(), String> {
     let name = snapshot_name(offer.begun.get());
     let text = |error: io::Error| format!("{name}: {error}");
@@ -91,7 +91,7 @@ fn deliver(
     let len = offer.len;
     let offer = Box::new(offer);
     let gone = || "this node stops".to_owned();
-    if !say(Word::Offer(offer.clone()), None) {
+    if !say(SnapshotMessage::Offer(offer.clone()), None) {
         return Err(gone());
     }
     // The node has confirmed everything below `have`. No part is sent before it has answered the offer.
@@ -104,28 +104,30 @@ fn deliver(
             if read < part_len {
                 return Err(format!("{name} ends before byte {len}"));
             }
-            if !say(Word::Part { offset: sent }, Some(Body::new(bytes))) {
+            if !say(SnapshotMessage::Part { offset: sent }, Some(FrameBytes::new(bytes))) {
                 return Err(gone());
             }
             sent += part_len as u64;
         }
         match answers.recv_timeout(PATIENCE) {
-            Ok(Word::Have { offset }) => {
+            Ok(SnapshotMessage::Have { offset }) => {
                 begun = true;
                 if offset > have && offset <= len {
                     (have, tries) = (offset, 0);
                     sent = sent.max(have);
                 }
             }
-            Ok(Word::Done) => return Ok(()),
-            Ok(Word::Refused(why)) => return Err(format!("the node does not take it: {why}")),
-            Ok(Word::Offer(_) | Word::Part { .. }) => {}
+            Ok(SnapshotMessage::Done) => return Ok(()),
+            Ok(SnapshotMessage::Refused(why)) => {
+                return Err(format!("the node does not take it: {why}"));
+            }
+            Ok(SnapshotMessage::Offer(_) | SnapshotMessage::Part { .. }) => {}
             Err(RecvTimeoutError::Timeout) if tries < TRIES_MAX => {
                 tries += 1;
                 // Some packets were lost. Go back to what was confirmed, and repeat the offer: its answer says how much
                 // has arrived.
                 sent = have;
-                if !say(Word::Offer(offer.clone()), None) {
+                if !say(SnapshotMessage::Offer(offer.clone()), None) {
                     return Err(gone());
                 }
             }
@@ -140,7 +142,7 @@ fn deliver(
 pub(super) fn receive(
     mut directory: Directory,
     (from, number): (NodeId, u64),
-    offer: Offer,
+    offer: SnapshotOffer,
     before: Option<Receiving>,
     tell: impl Fn(News) -> bool + Send + 'static,
 ) -> io::Result<Receiving> {
@@ -156,7 +158,7 @@ pub(super) fn receive(
             |word| tell(News::Say { to: from, catch_up: CatchUp { number, word }, bytes: None });
         let came = || tell(News::Came { from, number, offer: Box::new(offer.clone()) });
         if let Err(error) = take_in(&mut directory, &offer, &inbox, &say, &came) {
-            say(Word::Refused(error.to_string()));
+            say(SnapshotMessage::Refused(error.to_string()));
         }
     })?;
     Ok(Receiving { from, number, parts, thread })
@@ -166,15 +168,15 @@ pub(super) fn receive(
 /// does not continue the file is ignored: the answer makes the sender repeat.
 fn take_in(
     directory: &mut Directory,
-    offer: &Offer,
-    parts: &Receiver<(u64, Option<Body>)>,
-    say: &impl Fn(Word) -> bool,
+    offer: &SnapshotOffer,
+    parts: &Receiver<(u64, Option<FrameBytes>)>,
+    say: &impl Fn(SnapshotMessage) -> bool,
     came: &impl Fn() -> bool,
 ) -> io::Result<()> {
     clear_incoming(directory)?;
     let mut file = directory.create(&incoming_name(offer.base.sequence, offer.begun.get()), 0)?;
     let mut have = 0;
-    say(Word::Have { offset: have });
+    say(SnapshotMessage::Have { offset: have });
     while let Ok((offset, bytes)) = parts.recv() {
         if let Some(bytes) = bytes.filter(|_| offset == have && have < offer.len) {
             file.write_at(have, &bytes)?;
@@ -186,7 +188,7 @@ fn take_in(
                 came();
             }
         }
-        say(Word::Have { offset: have });
+        say(SnapshotMessage::Have { offset: have });
     }
     Ok(())
 }

@@ -12,8 +12,8 @@ use crate::clock::Clock;
 use crate::ticket;
 use scurry_consensus::replica::{Index, Message, NodeId, Sequence};
 use scurry_consensus::shard::{
-    Body, Broken, Came, FromCore, Health, LogPosition, Offer, Outlet, Plan, Remade, ShardGroup,
-    Stored, Word, base_from,
+    FrameBytes, FromCore, Health, HostActions, LogPosition, Plan, RebuiltShard, ReceivedSnapshot,
+    ShardGroup, SnapshotMessage, SnapshotOffer, StopReason, Stored, base_from,
 };
 use scurry_disk::Directory;
 use scurry_engine::{LogFollower, LogId};
@@ -43,7 +43,7 @@ pub(crate) enum Input {
     Rebuilt {
         shard: u16,
         index: Index,
-        outcome: Result<Remade, String>,
+        outcome: Result<RebuiltShard, String>,
     },
     /// A request of an operator, and where its reply goes when it has ended.
     Wish(Wish, ticket::Sender),
@@ -52,7 +52,7 @@ pub(crate) enum Input {
 }
 
 /// Recovers a shard up to a sequence.
-pub(crate) type Rebuild = Arc<dyn Fn(u16, Sequence) -> Result<Remade, String> + Send + Sync>;
+pub(crate) type Rebuild = Arc<dyn Fn(u16, Sequence) -> Result<RebuiltShard, String> + Send + Sync>;
 
 /// Durably marks the directory as retired, with the reason, so that no start uses it again.
 pub(crate) type Retire = Box<dyn Fn(&str) -> Result<(), String> + Send>;
@@ -78,21 +78,21 @@ pub(super) struct Ways {
     pub(super) inbox: Sender<Input>,
 }
 
-impl Outlet for Ways {
-    fn send(&mut self, shard: u16, message: &Message, bodies: Vec<Body>) -> bool {
+impl HostActions for Ways {
+    fn send(&mut self, shard: u16, message: &Message, bodies: Vec<FrameBytes>) -> bool {
         let mut bytes = Vec::new();
         message.encode(&mut bytes);
         let packet = Packet { subject: Subject::Replica, shard, message: bytes, bodies };
         self.peers.send(message.to(), packet)
     }
 
-    fn read(&mut self, shard: u16, sequence: Sequence) -> Option<Body> {
+    fn read(&mut self, shard: u16, sequence: Sequence) -> Option<FrameBytes> {
         let reader = self.readers.get_mut(usize::from(shard))?;
         if reader.next() != sequence.get() && !reader.seek(sequence.get()).ok()? {
             return None;
         }
         let frame = reader.raw().ok()??;
-        Some(Body::new(frame.to_vec()))
+        Some(FrameBytes::new(frame.to_vec()))
     }
 
     fn renewed(&mut self, shard: u16) {
@@ -101,7 +101,7 @@ impl Outlet for Ways {
         }
     }
 
-    fn catch_up(&mut self, shard: u16, to: NodeId, offer: Offer) {
+    fn catch_up(&mut self, shard: u16, to: NodeId, offer: SnapshotOffer) {
         // The number tells apart two attempts to send a snapshot to the same node.
         self.number = self.number.wrapping_add(1);
         tracing::info!(shard, node = %to, sequence = offer.begun.get(), "a snapshot is sent");
@@ -126,11 +126,11 @@ impl Outlet for Ways {
         self.sending.keys().any(|(of, _)| *of == shard)
     }
 
-    fn answer(&mut self, shard: u16, to: NodeId, number: u64, word: Word) {
+    fn answer(&mut self, shard: u16, to: NodeId, number: u64, word: SnapshotMessage) {
         if self.receiving(shard, to, number).is_some() {
             self.receiving.remove(&shard);
         }
-        if word == Word::Done {
+        if word == SnapshotMessage::Done {
             self.received.insert(shard, (to, number));
         }
         self.say(shard, to, &CatchUp { number, word }, None);
@@ -153,7 +153,7 @@ impl Outlet for Ways {
 
 impl Ways {
     /// Sends a message about a snapshot. A lost message is sent again by the thread that it comes from.
-    fn say(&mut self, shard: u16, to: NodeId, catch_up: &CatchUp, bytes: Option<Body>) {
+    fn say(&mut self, shard: u16, to: NodeId, catch_up: &CatchUp, bytes: Option<FrameBytes>) {
         let Some(log) = self.logs.get(usize::from(shard)) else { return };
         let message = catch_up.encode(*log);
         let bodies = bytes.into_iter().collect();
@@ -166,10 +166,10 @@ impl Ways {
     }
 
     /// Starts to receive an offered snapshot, unless it is being received or was installed already.
-    fn offered(&mut self, shard: u16, from: NodeId, number: u64, offer: Offer) {
+    fn offered(&mut self, shard: u16, from: NodeId, number: u64, offer: SnapshotOffer) {
         if self.received.get(&shard) == Some(&(from, number)) {
             // The sender did not get the last answer, and has offered the snapshot again.
-            return self.say(shard, from, &CatchUp { number, word: Word::Done }, None);
+            return self.say(shard, from, &CatchUp { number, word: SnapshotMessage::Done }, None);
         }
         if let Some(receiving) = self.receiving(shard, from, number) {
             // The offer was repeated: the thread reports how much has been received, and the sender continues there.
@@ -187,7 +187,12 @@ impl Ways {
             Ok(receiving) => {
                 self.receiving.insert(shard, receiving);
             }
-            Err(why) => self.say(shard, from, &CatchUp { number, word: Word::Refused(why) }, None),
+            Err(why) => self.say(
+                shard,
+                from,
+                &CatchUp { number, word: SnapshotMessage::Refused(why) },
+                None,
+            ),
         }
     }
 }
@@ -275,18 +280,18 @@ impl Host {
             }
             match group.broken.take() {
                 None => {}
-                Some(Broken::Stops(why)) => {
+                Some(StopReason::Stops(why)) => {
                     tracing::error!(shard = group.shard, "this node stops: {why}");
                     std::process::exit(3);
                 }
-                Some(Broken::Retires(why)) => self.end_for_good(&why),
+                Some(StopReason::Retires(why)) => self.end_for_good(&why),
             }
         }
     }
 
     fn take(&mut self, input: Input) {
         match input {
-            Input::Core(shard, news) => self.with(shard, |group| group.core_says(news)),
+            Input::Core(shard, news) => self.with(shard, |group| group.on_core_message(news)),
             Input::Stored(shard, stored) => self.with(shard, |group| group.stored(stored)),
             Input::Rebuilt { shard, index, outcome } => {
                 self.with(shard, |group| group.rebuilt(outcome, index));
@@ -388,12 +393,12 @@ impl Host {
         shard: u16,
         from: NodeId,
         message: &[u8],
-        mut bodies: Vec<Body>,
+        mut bodies: Vec<FrameBytes>,
     ) -> Result<(), String> {
         let log = *self.ways.logs.get(usize::from(shard)).ok_or("there is no such shard")?;
         let CatchUp { number, word } = CatchUp::decode(log, message)?;
         match word {
-            Word::Offer(offer) => {
+            SnapshotMessage::Offer(offer) => {
                 let group = self.groups.get(usize::from(shard)).ok_or("there is no such shard")?;
                 // Only the leader sends snapshots. An offer of an earlier leader that arrives late is refused.
                 if group.leader() != Some(from) {
@@ -405,7 +410,7 @@ impl Host {
                     self.ways.offered(shard, from, number, *offer);
                 }
             }
-            Word::Part { offset } => {
+            SnapshotMessage::Part { offset } => {
                 if let Some(receiving) = self.ways.receiving(shard, from, number) {
                     receiving.part(offset, bodies.pop());
                 }
@@ -438,7 +443,7 @@ impl Host {
             News::Came { from, number, offer } => {
                 let base = base_from(&offer.base);
                 self.with(shard, |group| match base {
-                    Ok(base) => group.take_snapshot(Came { from, number, offer, base }),
+                    Ok(base) => group.take_snapshot(ReceivedSnapshot { from, number, offer, base }),
                     Err(why) => tracing::error!("a snapshot was not taken: {why}"),
                 });
             }
@@ -468,7 +473,7 @@ impl Host {
         let lacks_memory = self.groups.iter().any(ShardGroup::lacks_memory);
         self.groups.iter_mut().for_each(|group| group.let_others_lead(lacks_memory));
         if lacks_memory && let Some(to) = self.membership.heir(&self.groups, LAG_MAX) {
-            self.groups.iter_mut().for_each(|group| group.pass_on(to));
+            self.groups.iter_mut().for_each(|group| group.hand_over_if_settled(to));
         }
     }
 
@@ -497,7 +502,7 @@ impl Host {
             return;
         }
         for group in &mut self.groups {
-            group.pass_on(first);
+            group.hand_over_if_settled(first);
         }
     }
 
@@ -505,7 +510,7 @@ impl Host {
     /// safe without this node, since the others store them; but after a crash this node would lack them.
     fn step_down(&mut self) {
         let is_settled = self.groups.iter().all(ShardGroup::is_settled);
-        if !is_settled || !self.groups.iter().any(ShardGroup::is_unwell) {
+        if !is_settled || !self.groups.iter().any(ShardGroup::is_device_stalled) {
             return;
         }
         if let Some(to) = self.membership.heir(&self.groups, LAG_MAX) {
@@ -563,7 +568,7 @@ impl Host {
                 false => membership.health(id).cloned(),
             },
             lag: self.groups.iter().map(|group| group.lag(id)).sum(),
-            stands_still: self.groups.iter().any(|group| group.stands_still(id)),
+            stands_still: self.groups.iter().any(|group| group.is_node_stalled(id)),
         });
         let view = View {
             node: own,

@@ -5,7 +5,7 @@ use super::peers::{self, Accepted, JoinAnswer, JoinReply, JoinRequest, Peers};
 use super::view::{Addresses, too_few_without};
 use scurry_codec::{GroupMember, GroupMembers};
 use scurry_consensus::replica::{Members, NodeId};
-use scurry_consensus::shard::{Health, Healths, Plan, ShardGroup};
+use scurry_consensus::shard::{Health, HealthTable, Plan, ShardGroup};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 
@@ -55,7 +55,7 @@ pub(super) struct Membership {
     has_news: bool,
     connected: BTreeSet<NodeId>,
     /// The newest health of each other node.
-    healths: Healths,
+    healths: HealthTable,
     /// Nodes that were last logged as having a vote. Only changes that survive the loss of the leader are logged.
     voting: Vec<NodeId>,
     asking: Vec<(JoinRequest, JoinReply)>,
@@ -69,7 +69,7 @@ impl Membership {
         (node, own): (NodeId, Addresses),
         members: &GroupMembers,
         accepted: Accepted,
-        healths: Healths,
+        healths: HealthTable,
         write: Write,
     ) -> Membership {
         let mut membership = Membership {
@@ -127,7 +127,7 @@ impl Membership {
     }
 
     /// Returns the newest health of each other node.
-    pub(super) fn healths(&mut self) -> &mut Healths {
+    pub(super) fn healths(&mut self) -> &mut HealthTable {
         &mut self.healths
     }
 
@@ -524,7 +524,7 @@ mod tests {
             members: Vec::new(),
         };
         let own = (node(1), at(101));
-        let healths = Healths::new(1);
+        let healths = HealthTable::new(1);
         let write: Write = Box::new(|_| Ok(()));
         let mut membership =
             Membership::new(own, &named(&[100, 200, 300]), accepted, healths, write);

@@ -2,7 +2,7 @@
 
 use super::device_state::DeviceState;
 use crate::clock::Clock;
-use scurry_consensus::shard::{LogDevice, Stored, Task, Worked};
+use scurry_consensus::shard::{LogDevice, Stored, Task, TaskOutcome};
 use scurry_disk::Directory;
 use std::io;
 use std::sync::Arc;
@@ -35,8 +35,8 @@ pub(super) fn start(
             let rest = || thread::sleep(FULL_PAUSE); // tidy: allow (a disk says nothing when it has room)
             state.begin(clock.monotonic_ns());
             match device.work(task, more, &tell, &rest) {
-                Worked::GoesOn(other) => next = other,
-                Worked::Ends => return,
+                TaskOutcome::GoesOn(other) => next = other,
+                TaskOutcome::Ends => return,
             }
             state.end();
         }

@@ -1,7 +1,7 @@
 //! What a node knows of its group, for STATUS, INFO, metrics and clients of the cluster protocol.
 
 use scurry_consensus::replica::NodeId;
-use scurry_consensus::shard::{Health, Outlook, ShardView, Voter};
+use scurry_consensus::shard::{Health, LostNodeCheck, ShardView, Voter};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, RwLock};
 
@@ -160,7 +160,8 @@ impl View {
             return Some(format!("{voters} of 3 nodes have a vote: let others join"));
         }
         let leader = self.shards.first().and_then(|shard| shard.leader)?;
-        let outlook = Outlook { leader, voters: self.voters().map(Member::as_voter).collect() };
+        let outlook =
+            LostNodeCheck { leader, voters: self.voters().map(Member::as_voter).collect() };
         let why = outlook.why_not()?;
         let away: Vec<String> = self
             .voters()

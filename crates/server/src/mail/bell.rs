@@ -5,15 +5,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering, fence};
 
 /// Wakes a core that sleeps.
-pub(crate) struct Bell {
+pub(crate) struct CoreWaker {
     asleep: AtomicBool,
     waker: Arc<Waker>,
 }
 
-impl Bell {
+impl CoreWaker {
     /// Creates a bell; `waker` wakes the core's poller.
-    pub(crate) fn new(waker: Arc<Waker>) -> Bell {
-        Bell { asleep: AtomicBool::new(false), waker }
+    pub(crate) fn new(waker: Arc<Waker>) -> CoreWaker {
+        CoreWaker { asleep: AtomicBool::new(false), waker }
     }
 
     /// Wakes the core if it sleeps. Senders call it after a delivery.

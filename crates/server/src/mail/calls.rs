@@ -2,7 +2,7 @@
 //! appends to the intake of a core, and the core takes all that waits once a turn. Replies of a turn return together,
 //! and wake the door once.
 
-use crate::mail::bell::Bell;
+use crate::mail::bell::CoreWaker;
 use scurry_service::{CallError, Reply, Request};
 use std::collections::VecDeque;
 use std::future::Future;
@@ -22,11 +22,11 @@ pub(crate) struct Call {
 }
 
 /// Queue of calls that wait for a core. Bounded by the number of requests that doors have in flight.
-pub(crate) struct Intake {
+pub(crate) struct CallQueue {
     state: Mutex<IntakeState>,
     /// True while calls wait: the core looks at this alone in most turns.
     waiting: AtomicBool,
-    bell: Arc<Bell>,
+    bell: Arc<CoreWaker>,
 }
 
 #[derive(Default)]
@@ -36,10 +36,10 @@ struct IntakeState {
     closed: bool,
 }
 
-impl Intake {
+impl CallQueue {
     /// Creates an intake; `bell` wakes its core.
-    pub(crate) fn new(bell: Arc<Bell>) -> Intake {
-        Intake { state: Mutex::default(), waiting: AtomicBool::new(false), bell }
+    pub(crate) fn new(bell: Arc<CoreWaker>) -> CallQueue {
+        CallQueue { state: Mutex::default(), waiting: AtomicBool::new(false), bell }
     }
 
     /// Appends calls, and wakes the core if it sleeps. If the core accepts no more, each call gets the error `NotSent`.
@@ -207,15 +207,15 @@ mod tests {
 
     /// Counts how often a task is woken.
     #[derive(Default)]
-    struct Woken(AtomicUsize);
+    struct WakeCount(AtomicUsize);
 
-    impl Wake for Woken {
+    impl Wake for WakeCount {
         fn wake(self: Arc<Self>) {
             self.0.fetch_add(1, Ordering::Relaxed);
         }
     }
 
-    impl Woken {
+    impl WakeCount {
         fn times(&self) -> usize {
             self.0.load(Ordering::Relaxed)
         }
@@ -229,16 +229,16 @@ mod tests {
         Err(CallError::NotSent("an example".to_owned()))
     }
 
-    fn intake() -> (mio::Poll, Intake) {
+    fn intake() -> (mio::Poll, CallQueue) {
         let poll = mio::Poll::new().expect("a poller");
         let waker = mio::Waker::new(poll.registry(), Token(0)).expect("a waker");
-        (poll, Intake::new(Arc::new(Bell::new(Arc::new(waker)))))
+        (poll, CallQueue::new(Arc::new(CoreWaker::new(Arc::new(waker)))))
     }
 
     #[test]
     fn replies_of_a_turn_wake_their_door_once_and_each_its_task() {
         let reply_queue: Arc<ReplyQueue> = Arc::default();
-        let door = Arc::new(Woken::default());
+        let door = Arc::new(WakeCount::default());
         let door_waker = Waker::from(Arc::clone(&door));
         let wake_tasks =
             || assert!(reply_queue.wake_tasks(&Context::from_waker(&door_waker)).is_pending());
@@ -247,7 +247,7 @@ mod tests {
         let mut doors = Vec::new();
         for _ in 0..3 {
             let (ticket, mut reply) = reply_queue.prepare();
-            let task = Arc::new(Woken::default());
+            let task = Arc::new(WakeCount::default());
             let waker = Waker::from(Arc::clone(&task));
             let first = Pin::new(&mut reply).poll(&mut Context::from_waker(&waker));
             assert!(first.is_pending());

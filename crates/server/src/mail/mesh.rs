@@ -1,8 +1,8 @@
 //! Mail between cores: bounded mailboxes, many messages in one packet, and a wake-up only for a core that sleeps.
 //! Nothing else passes from core to core while commands run.
 
-use crate::mail::bell::Bell;
-use crate::mail::calls::Intake;
+use crate::mail::bell::CoreWaker;
+use crate::mail::calls::CallQueue;
 use crate::mail::message::Message;
 use mio::Waker;
 use std::io;
@@ -18,7 +18,7 @@ type Packet = Vec<Message>;
 /// The sending side to another core.
 struct Peer {
     mailbox: SyncSender<Packet>,
-    bell: Arc<Bell>,
+    bell: Arc<CoreWaker>,
     /// Messages since the last delivery.
     outbox: Packet,
 }
@@ -26,7 +26,7 @@ struct Peer {
 /// The sending side to a core for threads outside of the mesh.
 pub(crate) struct MailboxSender {
     mailbox: SyncSender<Packet>,
-    bell: Arc<Bell>,
+    bell: Arc<CoreWaker>,
 }
 
 impl MailboxSender {
@@ -48,9 +48,9 @@ impl MailboxSender {
 pub(crate) struct Mesh {
     core: u16,
     mailbox: Receiver<Packet>,
-    bell: Arc<Bell>,
+    bell: Arc<CoreWaker>,
     /// Calls of doors in this process.
-    intake: Arc<Intake>,
+    intake: Arc<CallQueue>,
     /// Peers by core; the core's own entry exists but is never used.
     peers: Vec<Peer>,
     /// A packet taken out of the mailbox while falling asleep.
@@ -67,15 +67,15 @@ const SPARE_MESSAGES_MAX: usize = 1024;
 impl Mesh {
     /// Creates one end per waker; each waker belongs to its core's poller.
     pub(crate) fn places(wakers: Vec<Arc<Waker>>) -> Vec<Mesh> {
-        let bell = |waker| Arc::new(Bell::new(waker));
-        let bells: Vec<Arc<Bell>> = wakers.into_iter().map(bell).collect();
+        let bell = |waker| Arc::new(CoreWaker::new(waker));
+        let bells: Vec<Arc<CoreWaker>> = wakers.into_iter().map(bell).collect();
         let (senders, receivers): (Vec<_>, Vec<_>) =
             bells.iter().map(|_| sync_channel(MAILBOX_PACKETS_MAX)).unzip();
         let place = |(core, mailbox): (usize, Receiver<Packet>)| Mesh {
             core: u16::try_from(core).unwrap_or_default(),
             mailbox,
             bell: bells[core].clone(),
-            intake: Arc::new(Intake::new(bells[core].clone())),
+            intake: Arc::new(CallQueue::new(bells[core].clone())),
             peers: senders
                 .iter()
                 .zip(&bells)
@@ -105,12 +105,12 @@ impl Mesh {
     }
 
     /// Calls of doors that wait for this core.
-    pub(crate) fn intake(&self) -> &Arc<Intake> {
+    pub(crate) fn intake(&self) -> &Arc<CallQueue> {
         &self.intake
     }
 
     /// Returns the bell that wakes this core.
-    pub(crate) fn bell(&self) -> Arc<Bell> {
+    pub(crate) fn bell(&self) -> Arc<CoreWaker> {
         self.bell.clone()
     }
 

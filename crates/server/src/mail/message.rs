@@ -6,9 +6,9 @@ use crate::mail::report::{Answer, CoreReport, Question};
 use crate::net::port::Port;
 use crate::ticket::{Sender, Ticket};
 use mio::net::TcpStream;
-use scurry_engine::{Low, Span};
+use scurry_engine::{LowThresholds, TimeRange};
 use scurry_ledger::Name;
-use scurry_resp::{Protocol, Start};
+use scurry_resp::{Protocol, WatchStart};
 use std::net::SocketAddr;
 use std::sync::{Arc, mpsc};
 
@@ -33,7 +33,7 @@ pub(crate) enum Message {
     /// Commands from clients of another core, for the monitoring clients here.
     Monitor(Lines),
     /// Changed keys that clients of this core have read.
-    Invalidate(Box<News>),
+    Invalidate(Box<Invalidations>),
     /// A request to read this core's events.
     Follow(Box<EventRequest>),
     /// Events of another core, as a reply.
@@ -73,12 +73,12 @@ pub(crate) struct EventRequest {
     /// Where the reply goes. A connection has at most one such request under way.
     pub(crate) sender: Sender,
     pub(crate) protocol: Protocol,
-    pub(crate) start: Start,
+    pub(crate) start: WatchStart,
     /// Maximum number of events, not counting threshold crossings.
     pub(crate) count: u16,
     /// How long to wait for an event, ms.
     pub(crate) block_ms: u16,
-    pub(crate) lows: Vec<Low>,
+    pub(crate) lows: Vec<LowThresholds>,
     pub(crate) account: Option<Box<[u8]>>,
     /// The statement to return in place of events; None for SCUR.WATCH.
     pub(crate) statement: Option<Statement>,
@@ -87,7 +87,7 @@ pub(crate) struct EventRequest {
 /// Bounds of a statement of an account.
 #[derive(Debug)]
 pub(crate) struct Statement {
-    pub(crate) period: Span,
+    pub(crate) period: TimeRange,
     pub(crate) unit: Option<Name>,
     /// Newest entries first.
     pub(crate) is_reversed: bool,
@@ -97,7 +97,7 @@ pub(crate) struct Statement {
 
 /// Invalidations for the clients of one core.
 #[derive(Debug, Default)]
-pub(crate) struct News {
+pub(crate) struct Invalidations {
     /// Everything was deleted, before any of `keys` changed.
     pub(crate) flushed: bool,
     /// Keys that have changed, each with the clients that have read it.

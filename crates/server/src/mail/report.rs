@@ -67,7 +67,7 @@ pub(crate) struct Report {
     /// Memory of connections, bytes.
     pub(crate) connection_bytes: u64,
     /// Keys that are tracked for connections.
-    pub(crate) tracked: Tracked,
+    pub(crate) tracked: TrackedKeys,
     pub(crate) measures: Measures,
     pub(crate) durable: DurableReport,
     pub(crate) adapter: AdapterReport,
@@ -157,7 +157,7 @@ impl DurableReport {
 
 /// Keys that are tracked for clients of every core.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Tracked {
+pub(crate) struct TrackedKeys {
     pub(crate) keys: usize,
     /// Pairs of a key and a client that has read it.
     pub(crate) items: usize,
@@ -165,9 +165,9 @@ pub(crate) struct Tracked {
     pub(crate) bytes: u64,
 }
 
-impl Tracked {
+impl TrackedKeys {
     /// Adds the figures of another core.
-    pub(crate) fn add(&mut self, other: Tracked) {
+    pub(crate) fn add(&mut self, other: TrackedKeys) {
         self.keys += other.keys;
         self.items += other.items;
         self.bytes += other.bytes;

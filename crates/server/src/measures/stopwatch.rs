@@ -30,7 +30,7 @@ pub(crate) struct Stopwatch {
 
 /// A span that has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Span {
+pub(crate) struct EndedSpan {
     pub(crate) commands: u32,
     pub(crate) duration_us: u64,
     pub(crate) duration_ns: u64,
@@ -73,15 +73,16 @@ impl Stopwatch {
     }
 
     /// Ends the span and begins the next one; None when it has no commands.
-    pub(crate) fn end(&mut self, now_ns: u64) -> Option<Span> {
+    pub(crate) fn end(&mut self, now_ns: u64) -> Option<EndedSpan> {
         let duration_ns = now_ns.saturating_sub(self.began_ns);
-        let span = Span { commands: self.commands, duration_us: duration_ns / 1_000, duration_ns };
+        let span =
+            EndedSpan { commands: self.commands, duration_us: duration_ns / 1_000, duration_ns };
         self.begin(now_ns);
         (span.commands > 0 && !self.off).then_some(span)
     }
 
     /// Returns the commands of the span that has ended last.
-    pub(crate) fn specs(&self, span: Span) -> &[Option<&'static Spec>] {
+    pub(crate) fn specs(&self, span: EndedSpan) -> &[Option<&'static Spec>] {
         self.specs.get(..span.commands as usize).unwrap_or_default()
     }
 

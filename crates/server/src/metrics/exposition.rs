@@ -5,7 +5,7 @@ use std::fmt::{Display, Write};
 
 /// Kinds of metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum MetricKind {
     /// Only grows, until a restart; its name ends in `_total`.
     Counter,
     /// Goes up and down.
@@ -29,12 +29,12 @@ impl Exposition {
     pub const CONTENT_TYPE: &'static str = "text/plain; version=0.0.4; charset=utf-8";
 
     /// Begins a metric. `help` is one sentence without line breaks.
-    pub fn metric(&mut self, name: &'static str, kind: Kind, help: &str) {
+    pub fn metric(&mut self, name: &'static str, kind: MetricKind, help: &str) {
         self.name = name;
         let kind = match kind {
-            Kind::Counter => "counter",
-            Kind::Gauge => "gauge",
-            Kind::Histogram => "histogram",
+            MetricKind::Counter => "counter",
+            MetricKind::Gauge => "gauge",
+            MetricKind::Histogram => "histogram",
         };
         // Writing to a string cannot fail, here and below.
         let _ = writeln!(self.text, "# HELP {name} {help}\n# TYPE {name} {kind}");
@@ -64,7 +64,13 @@ impl Exposition {
     }
 
     /// Adds a metric with one value and no labels.
-    pub fn single(&mut self, name: &'static str, kind: Kind, help: &str, value: impl Display) {
+    pub fn single(
+        &mut self,
+        name: &'static str,
+        kind: MetricKind,
+        help: &str,
+        value: impl Display,
+    ) {
         self.metric(name, kind, help);
         self.sample(&[], value);
     }
@@ -103,11 +109,11 @@ mod tests {
     #[test]
     fn samples_have_their_labels_and_histograms_their_parts() {
         let mut page = Exposition::default();
-        page.single("up", Kind::Gauge, "Serves.", 1);
-        page.metric("time_seconds", Kind::Histogram, "Took.");
+        page.single("up", MetricKind::Gauge, "Serves.", 1);
+        page.metric("time_seconds", MetricKind::Histogram, "Took.");
         let buckets = [(Some(0.5), 2), (None, 3)];
         page.histogram(&[("core", "0")], buckets.into_iter(), 1.25);
-        page.metric("odd_total", Kind::Counter, "Odd.");
+        page.metric("odd_total", MetricKind::Counter, "Odd.");
         page.sample(&[("a", "x\"\\\n"), ("b", "")], 7);
         assert_eq!(
             page.into_text(),

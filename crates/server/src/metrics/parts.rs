@@ -4,7 +4,7 @@ use super::Source;
 use crate::execute::commands::replication::word;
 use crate::mail::report::{CoreReport, Report};
 use crate::measures::histogram::Histogram;
-use crate::metrics::exposition::{Exposition, Kind};
+use crate::metrics::exposition::{Exposition, MetricKind};
 use scurry_consensus::shard::ShardView;
 use scurry_engine::Durability;
 use scurry_ledger::{Totals, UnitTotals};
@@ -12,7 +12,7 @@ use scurry_resp::table;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
-use Kind::{Counter, Gauge};
+use MetricKind::{Counter, Gauge};
 
 pub(super) fn process(source: &Source<'_>, page: &mut Exposition) {
     page.metric("scurry_info", Gauge, "Always 1; the labels say what runs.");
@@ -108,7 +108,7 @@ fn histograms(
     (name, help): (&'static str, &str),
     of: impl Fn(&CoreReport) -> &Histogram,
 ) {
-    page.metric(name, Kind::Histogram, help);
+    page.metric(name, MetricKind::Histogram, help);
     for (core, report) in &source.cores {
         let histogram = of(report);
         page.histogram(&[("core", core)], histogram.cumulative(), histogram.sum_seconds());
@@ -314,7 +314,7 @@ pub(super) fn group(source: &Source<'_>, page: &mut Exposition) {
             page.sample(&[("core", &core), ("node", &leader.to_string())], 1);
         }
     }
-    type Number = (&'static str, Kind, &'static str, fn(&ShardView) -> u64);
+    type Number = (&'static str, MetricKind, &'static str, fn(&ShardView) -> u64);
     let numbers: [Number; 6] = [
         ("scurry_group_serves", Gauge, "1 when this node executes the thread's commands.", |it| {
             it.serves.into()

@@ -15,7 +15,7 @@ use std::thread;
 const WAITING_MAX: usize = 256;
 
 /// The answer for a [`Ticket`].
-pub(crate) struct Verdict {
+pub(crate) struct PasswordVerdict {
     pub(crate) ticket: Ticket,
     /// The authenticated user; None when name or password is wrong.
     pub(crate) user: Option<Arc<User>>,
@@ -29,7 +29,7 @@ struct Job {
     ticket: Ticket,
     name: Box<[u8]>,
     password: Box<[u8]>,
-    verdicts: Sender<Verdict>,
+    verdicts: Sender<PasswordVerdict>,
     waker: Arc<Waker>,
 }
 
@@ -40,11 +40,11 @@ pub(crate) struct Checker {
 
 /// A loop's connection to the checker. Each job gets at most one verdict, and the number of jobs is bounded, so the
 /// queue of verdicts is bounded too.
-pub(crate) struct Desk {
+pub(crate) struct PasswordChecks {
     jobs: SyncSender<Job>,
     waker: Arc<Waker>,
-    sender: Sender<Verdict>,
-    verdicts: Receiver<Verdict>,
+    sender: Sender<PasswordVerdict>,
+    verdicts: Receiver<PasswordVerdict>,
 }
 
 impl Checker {
@@ -58,9 +58,9 @@ impl Checker {
     }
 
     /// Creates a desk whose loop is woken by `waker` when a verdict arrives.
-    pub(crate) fn desk(&self, waker: Arc<Waker>) -> Desk {
+    pub(crate) fn desk(&self, waker: Arc<Waker>) -> PasswordChecks {
         let (sender, verdicts) = channel();
-        Desk { jobs: self.jobs.clone(), waker, sender, verdicts }
+        PasswordChecks { jobs: self.jobs.clone(), waker, sender, verdicts }
     }
 }
 
@@ -69,14 +69,14 @@ fn check_all(users: &Users, jobs: &Receiver<Job>) {
     for job in jobs {
         let user = users.check(&job.name, &job.password, &mut workspace);
         // The loop may have ended; then nothing waits for the verdict.
-        if job.verdicts.send(Verdict { ticket: job.ticket, user }).is_ok() {
+        if job.verdicts.send(PasswordVerdict { ticket: job.ticket, user }).is_ok() {
             let _ = job.waker.wake();
         }
     }
 }
 
-impl Desk {
-    /// Submits a password to be checked; [`Desk::verdict`] returns the result. Never blocks.
+impl PasswordChecks {
+    /// Submits a password to be checked; [`PasswordChecks::verdict`] returns the result. Never blocks.
     pub(crate) fn submit(&self, ticket: Ticket, name: &[u8], password: &[u8]) -> Result<(), Busy> {
         let job = Job {
             ticket,
@@ -91,7 +91,7 @@ impl Desk {
     }
 
     /// Returns the next verdict that has arrived.
-    pub(crate) fn verdict(&self) -> Option<Verdict> {
+    pub(crate) fn verdict(&self) -> Option<PasswordVerdict> {
         self.verdicts.try_recv().ok()
     }
 }

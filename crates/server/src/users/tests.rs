@@ -46,9 +46,9 @@ fn check(users: &Users, name: &[u8], password: &[u8]) -> Option<Arc<User>> {
 /// Returns the name of the user that `judge` admits, or `check` where that is needed.
 fn admits(users: &Users, name: &str, password: &str) -> Option<String> {
     let user = match users.judge(name.as_bytes(), password.as_bytes()) {
-        Judgement::Admitted(user) => Some(user),
-        Judgement::Refused => None,
-        Judgement::Unknown => check(users, name.as_bytes(), password.as_bytes()),
+        NameCheck::Admitted(user) => Some(user),
+        NameCheck::Refused => None,
+        NameCheck::Unknown => check(users, name.as_bytes(), password.as_bytes()),
     };
     user.map(|user| format!("{}: {}", user.name, user.roles))
 }
@@ -130,7 +130,7 @@ fn unknown_users_cost_what_known_ones_cost() {
         assert_eq!(admits(&users, name, "wrong"), None, "{name:?}");
         assert_eq!(users.computed(), count as u64 + 1, "{name:?}");
     }
-    assert!(matches!(users.judge(b"\xff", b"x"), Judgement::Unknown));
+    assert!(matches!(users.judge(b"\xff", b"x"), NameCheck::Unknown));
     assert!(check(&users, b"\xff", b"x").is_none());
     assert_eq!(users.computed(), 7);
     // Too long for any user: this reveals nothing about the name.

@@ -29,7 +29,7 @@ fn engine_of(wait: Duration) -> (Arc<Engine>, Receiver<UnixStream>) {
         ours.set_nonblocking(true)?;
         theirs.set_nonblocking(true)?;
         made.send(theirs).map_err(io::Error::other)?;
-        Ok(Inlet::Here(ours))
+        Ok(DoorRoute::Here(ours))
     };
     (Arc::new(Engine::new(connect, || None, PATIENCE, wait)), ends)
 }
@@ -153,7 +153,7 @@ async fn an_engine_that_takes_no_more_connections_is_asked_over_those_that_there
     let only = Mutex::new(Some(ours));
     let connect = move || {
         let ours = only.lock().unwrap().take();
-        ours.map(Inlet::Here).ok_or(io::ErrorKind::WouldBlock.into())
+        ours.map(DoorRoute::Here).ok_or(io::ErrorKind::WouldBlock.into())
     };
     let engine = Arc::new(Engine::new(connect, || None, PATIENCE, Duration::ZERO));
     let first = ask(&engine);

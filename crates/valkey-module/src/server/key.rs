@@ -1,7 +1,7 @@
 //! An open key of the server.
 
 use super::context::OK;
-use super::kind::Kind;
+use super::kind::ValueKind;
 use super::name::Name;
 use super::{Context, call};
 use scurry_engine::WrongType;
@@ -45,7 +45,7 @@ impl<'c> OpenKey<'c> {
     }
 
     /// Returns the value. None if the key does not exist. It may only be changed if the key is open for writing.
-    pub(crate) fn value<K: Kind>(&mut self) -> Result<Option<Held<'_, K>>, WrongType> {
+    pub(crate) fn value<K: ValueKind>(&mut self) -> Result<Option<OpenKeyValue<'_, K>>, WrongType> {
         if self.raw.is_null() {
             return Ok(None);
         }
@@ -55,7 +55,7 @@ impl<'c> OpenKey<'c> {
             if call!(RedisModule_ModuleTypeGetType(self.raw)) == K::cell().get() {
                 let kept = call!(RedisModule_ModuleTypeGetValue(self.raw));
                 let value = ManuallyDrop::new(K::from_raw(kept));
-                return Ok(Some(Held { value, kept, key: self.raw, borrow: PhantomData }));
+                return Ok(Some(OpenKeyValue { value, kept, key: self.raw, borrow: PhantomData }));
             }
             let is_empty = call!(RedisModule_KeyType(self.raw))
                 == i32::try_from(raw::REDISMODULE_KEYTYPE_EMPTY).unwrap_or_default();
@@ -64,7 +64,7 @@ impl<'c> OpenKey<'c> {
     }
 
     /// Prefetches the value if it is of this kind, so that the memory arrives while other work is done.
-    pub(crate) fn touch<K: Kind>(&self) {
+    pub(crate) fn touch<K: ValueKind>(&self) {
         if self.raw.is_null() {
             return;
         }
@@ -77,7 +77,7 @@ impl<'c> OpenKey<'c> {
     }
 
     /// Sets the value, and replaces the one before.
-    pub(crate) fn set<K: Kind>(&mut self, value: K) {
+    pub(crate) fn set<K: ValueKind>(&mut self, value: K) {
         let value = value.into_raw();
         // SAFETY: the key is open for writing, and the server owns the value from now on.
         let status =
@@ -134,7 +134,7 @@ fn ask_for(address: *const i8) {
 }
 
 /// Value of an open key. If a change has moved it, the drop tells the server its new pointer.
-pub(crate) struct Held<'k, K: Kind> {
+pub(crate) struct OpenKeyValue<'k, K: ValueKind> {
     value: ManuallyDrop<K>,
     /// Pointer that the server has.
     kept: *mut c_void,
@@ -142,7 +142,7 @@ pub(crate) struct Held<'k, K: Kind> {
     borrow: PhantomData<&'k mut ()>,
 }
 
-impl<K: Kind> Deref for Held<'_, K> {
+impl<K: ValueKind> Deref for OpenKeyValue<'_, K> {
     type Target = K;
 
     fn deref(&self) -> &K {
@@ -150,13 +150,13 @@ impl<K: Kind> Deref for Held<'_, K> {
     }
 }
 
-impl<K: Kind> DerefMut for Held<'_, K> {
+impl<K: ValueKind> DerefMut for OpenKeyValue<'_, K> {
     fn deref_mut(&mut self) -> &mut K {
         &mut self.value
     }
 }
 
-impl<K: Kind> Drop for Held<'_, K> {
+impl<K: ValueKind> Drop for OpenKeyValue<'_, K> {
     fn drop(&mut self) {
         // SAFETY: the value is not used again.
         let value = unsafe { ManuallyDrop::take(&mut self.value) }.into_raw();

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use valkey_module::raw;
 
 /// Value of a key of ours. The server stores it as one pointer.
-pub(crate) trait Kind: Sized + 'static {
+pub(crate) trait ValueKind: Sized + 'static {
     /// Name of nine characters, which is written into every dump and file and never changes.
     const NAME: &'static CStr;
     /// Version of the bytes in dumps and files. Older versions are read as well.
@@ -23,7 +23,7 @@ pub(crate) trait Kind: Sized + 'static {
     fn into_raw(self) -> *mut c_void;
 
     /// # Safety
-    /// The pointer is from [`Kind::into_raw`] of the same kind. Each pointer is taken back at most once: the result is
+    /// The pointer is from [`ValueKind::into_raw`] of the same kind. Each pointer is taken back at most once: the result is
     /// dropped, or made a pointer again.
     // SAFETY: see above.
     unsafe fn from_raw(raw: *mut c_void) -> Self;
@@ -118,7 +118,7 @@ impl Rewrite<'_> {
 }
 
 /// Creates a type on the server. Returns false if the server refuses it.
-pub(crate) fn create_type<K: Kind>(context: &Context) -> bool {
+pub(crate) fn create_type<K: ValueKind>(context: &Context) -> bool {
     // SAFETY: zeros mean no callback.
     let mut methods: raw::RedisModuleTypeMethods = unsafe { std::mem::zeroed() };
     // Version 4 of the table has all callbacks used here. A server reads as many as it knows.
@@ -155,16 +155,16 @@ fn refuse(io: *mut raw::RedisModuleIO, why: &str) -> *mut c_void {
 /// Returns a value that the server stores, without taking ownership.
 ///
 /// # Safety
-/// As for [`Kind::from_raw`], and nothing changes the value meanwhile.
+/// As for [`ValueKind::from_raw`], and nothing changes the value meanwhile.
 // SAFETY: see above.
-unsafe fn shown<K: Kind>(value: *mut c_void) -> ManuallyDrop<K> {
+unsafe fn shown<K: ValueKind>(value: *mut c_void) -> ManuallyDrop<K> {
     // SAFETY: the caller keeps the contract.
     ManuallyDrop::new(unsafe { K::from_raw(value) })
 }
 
 // SAFETY: only the server calls this and the callbacks below, with the arguments that it documents for the callback of
 // that name. A value was made by `OpenKey` or this callback, so it is of the kind.
-unsafe extern "C" fn rdb_load<K: Kind>(
+unsafe extern "C" fn rdb_load<K: ValueKind>(
     io: *mut raw::RedisModuleIO,
     encoding: c_int,
 ) -> *mut c_void {
@@ -208,7 +208,7 @@ unsafe extern "C" fn rdb_load<K: Kind>(
 }
 
 // SAFETY: see `rdb_load`.
-unsafe extern "C" fn rdb_save<K: Kind>(io: *mut raw::RedisModuleIO, value: *mut c_void) {
+unsafe extern "C" fn rdb_save<K: ValueKind>(io: *mut raw::RedisModuleIO, value: *mut c_void) {
     let mut bytes = Vec::new();
     // SAFETY: the value is of the kind, and nothing changes it meanwhile.
     unsafe {
@@ -218,7 +218,7 @@ unsafe extern "C" fn rdb_save<K: Kind>(io: *mut raw::RedisModuleIO, value: *mut 
 }
 
 // SAFETY: see `rdb_load`.
-unsafe extern "C" fn aof_rewrite<K: Kind>(
+unsafe extern "C" fn aof_rewrite<K: ValueKind>(
     io: *mut raw::RedisModuleIO,
     key: *mut raw::RedisModuleString,
     value: *mut c_void,
@@ -228,7 +228,7 @@ unsafe extern "C" fn aof_rewrite<K: Kind>(
 }
 
 // SAFETY: see `rdb_load`.
-unsafe extern "C" fn digest<K: Kind>(digest: *mut raw::RedisModuleDigest, value: *mut c_void) {
+unsafe extern "C" fn digest<K: ValueKind>(digest: *mut raw::RedisModuleDigest, value: *mut c_void) {
     let mut bytes = Vec::new();
     // SAFETY: as above.
     unsafe {
@@ -239,7 +239,7 @@ unsafe extern "C" fn digest<K: Kind>(digest: *mut raw::RedisModuleDigest, value:
 }
 
 // SAFETY: see `rdb_load`.
-unsafe extern "C" fn mem_usage<K: Kind>(
+unsafe extern "C" fn mem_usage<K: ValueKind>(
     _: *mut raw::RedisModuleKeyOptCtx,
     value: *const c_void,
     _: usize,
@@ -249,7 +249,7 @@ unsafe extern "C" fn mem_usage<K: Kind>(
 }
 
 // SAFETY: see `rdb_load`.
-unsafe extern "C" fn free_effort<K: Kind>(
+unsafe extern "C" fn free_effort<K: ValueKind>(
     _: *mut raw::RedisModuleKeyOptCtx,
     value: *const c_void,
 ) -> usize {
@@ -258,7 +258,7 @@ unsafe extern "C" fn free_effort<K: Kind>(
 }
 
 // SAFETY: see `rdb_load`.
-unsafe extern "C" fn unlink<K: Kind>(
+unsafe extern "C" fn unlink<K: ValueKind>(
     context: *mut raw::RedisModuleKeyOptCtx,
     value: *const c_void,
 ) {
@@ -273,7 +273,7 @@ unsafe extern "C" fn unlink<K: Kind>(
 }
 
 // SAFETY: see `rdb_load`.
-unsafe extern "C" fn free<K: Kind>(value: *mut c_void) {
+unsafe extern "C" fn free<K: ValueKind>(value: *mut c_void) {
     // SAFETY: the value is of the kind, and the server frees it once.
     unsafe { K::from_raw(value) }.freed();
 }

@@ -22,7 +22,7 @@ impl Context {
     /// Sends a reply encoded in the client's protocol. The bytes are overwritten in the process.
     pub(crate) fn send(&self, formed: &mut [u8]) {
         let mut joins = SENDS_AS_IS.load(Ordering::Relaxed);
-        let mut line = Line::default();
+        let mut line = ReplyLine::default();
         let mut said = 0;
         loop {
             let rest = &mut formed[said..];
@@ -57,7 +57,7 @@ impl Context {
         true
     }
 
-    fn say(&self, piece: Piece<'_>, line: &mut Line) {
+    fn say(&self, piece: Piece<'_>, line: &mut ReplyLine) {
         // SAFETY: the context is valid, and the server copies its arguments. The server's lengths are signed, and no
         // reply here exceeds them.
         unsafe {
@@ -102,9 +102,9 @@ fn signed(len: usize) -> std::ffi::c_long {
 
 /// Buffer for a line that ends in a zero.
 #[derive(Default)]
-struct Line(Vec<u8>);
+struct ReplyLine(Vec<u8>);
 
-impl Line {
+impl ReplyLine {
     fn of(&mut self, text: &[u8]) -> *const c_char {
         self.0.clear();
         self.0.extend_from_slice(text);

@@ -1,6 +1,6 @@
 //! Walks over keys of one of our types with the server's own SCAN.
 
-use super::{Context, Kind};
+use super::{Context, ValueKind};
 use scurry_resp::{Piece, Pieces};
 use std::ffi::c_char;
 use valkey_module::raw;
@@ -8,7 +8,7 @@ use valkey_module::raw;
 impl Context {
     /// Executes one step of SCAN: visits the keys of a kind among about `count` keys from the cursor on. Returns the
     /// next cursor, 0 at the end. None if the reply has another form.
-    pub(crate) fn scan<K: Kind>(
+    pub(crate) fn scan<K: ValueKind>(
         &self,
         cursor: u64,
         count: u16,

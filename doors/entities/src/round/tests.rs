@@ -20,7 +20,7 @@ async fn connect(listener: &TcpListener) -> Line {
 async fn what_a_node_did_not_answer_is_asked_again_when_it_is_back() {
     const ASKED: &[u8] = b"*1\r\n$4\r\nPING\r\n";
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-    let nodes = [Arc::new(Node::new("node".to_owned(), PATIENCE))];
+    let nodes = [Arc::new(EntityNode::new("node".to_owned(), PATIENCE))];
     nodes[0].set(Link::Ready(connect(&listener).await), now());
     let mut round = Round::new(&nodes, Quorum::majority(1), PATIENCE);
     round.ask(0, &Bytes::from_static(ASKED));
@@ -45,7 +45,7 @@ async fn what_a_node_did_not_answer_is_asked_again_when_it_is_back() {
 
 #[tokio::test]
 async fn a_node_that_is_away_for_longer_than_its_patience_keeps_nobody_waiting() {
-    let nodes = [Arc::new(Node::new("node".to_owned(), Duration::ZERO))];
+    let nodes = [Arc::new(EntityNode::new("node".to_owned(), Duration::ZERO))];
     let mut round = Round::new(&nodes, Quorum::majority(1), PATIENCE);
     round.ask(0, &Bytes::from_static(b"*1\r\n$4\r\nPING\r\n"));
     assert_eq!(round.next(1).await, None);
@@ -54,10 +54,10 @@ async fn a_node_that_is_away_for_longer_than_its_patience_keeps_nobody_waiting()
 }
 
 /// Returns connected nodes that never answer.
-async fn silent(listener: &TcpListener, count: usize) -> Vec<Arc<Node>> {
+async fn silent(listener: &TcpListener, count: usize) -> Vec<Arc<EntityNode>> {
     let mut nodes = Vec::new();
     for number in 0..count {
-        let node = Arc::new(Node::new(format!("node {number}"), PATIENCE));
+        let node = Arc::new(EntityNode::new(format!("node {number}"), PATIENCE));
         node.set(Link::Ready(connect(listener).await), now());
         nodes.push(node);
     }
@@ -65,7 +65,7 @@ async fn silent(listener: &TcpListener, count: usize) -> Vec<Arc<Node>> {
 }
 
 /// Returns a round that has asked all the nodes and needs all answers.
-fn asked(nodes: &[Arc<Node>], patience: Duration) -> Round<'_> {
+fn asked(nodes: &[Arc<EntityNode>], patience: Duration) -> Round<'_> {
     let text = format!("{0}/{0}", nodes.len());
     let quorum = Quorum::parse(&text, nodes.len()).expect("a quorum");
     let mut round = Round::new(nodes, quorum, patience);

@@ -17,7 +17,7 @@ const REQUESTS_MAX: usize = 400;
 
 /// Effect of a request.
 #[derive(Clone, Copy, Debug)]
-enum Deed {
+enum RequestEffect {
     Debit(i64),
     TopUp(i64),
     Hold(i64),
@@ -27,7 +27,7 @@ enum Deed {
 pub(crate) struct PrimaryOnlyAccount {
     id: String,
     /// All acknowledged requests with their effects.
-    done: Vec<(Op, Deed)>,
+    done: Vec<(Op, RequestEffect)>,
 }
 
 /// Sums of the effects of requests.
@@ -40,19 +40,19 @@ struct Sums {
 }
 
 impl Sums {
-    fn of(deeds: impl Iterator<Item = Deed>) -> Sums {
+    fn of(deeds: impl Iterator<Item = RequestEffect>) -> Sums {
         let mut sums = Sums { available: CREDIT, credited: CREDIT, ..Sums::default() };
         for deed in deeds {
             match deed {
-                Deed::Debit(amount) => {
+                RequestEffect::Debit(amount) => {
                     sums.available -= amount;
                     sums.consumed += amount;
                 }
-                Deed::TopUp(amount) => {
+                RequestEffect::TopUp(amount) => {
                     sums.available += amount;
                     sums.credited += amount;
                 }
-                Deed::Hold(amount) => {
+                RequestEffect::Hold(amount) => {
                     sums.available -= amount;
                     sums.held += amount;
                 }
@@ -112,10 +112,10 @@ impl Account for PrimaryOnlyAccount {
         let (op, deed) = match random.below(4) {
             0 => {
                 let reserve = Request::new(&format!("h{number}"), 0).ask(1, "cent", amount);
-                (reserve.reserve(), Deed::Hold(amount))
+                (reserve.reserve(), RequestEffect::Hold(amount))
             }
-            1 => (Op::topup(&format!("t{number}"), "main", amount), Deed::TopUp(amount)),
-            _ => (Op::debit(&format!("t{number}"), "cent", amount), Deed::Debit(amount)),
+            1 => (Op::topup(&format!("t{number}"), "main", amount), RequestEffect::TopUp(amount)),
+            _ => (Op::debit(&format!("t{number}"), "cent", amount), RequestEffect::Debit(amount)),
         };
         let answered = route.ask(id, &words_of(id, &op), signals)?;
         ensure!(is_ok(&answered.reply), "{op:?}: {}", answered.reply);

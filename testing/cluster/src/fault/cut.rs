@@ -1,11 +1,11 @@
 //! A primary that the other nodes cannot reach. If clients still reach it, it answers until it notices, and the writes
 //! that it accepts meanwhile are lost.
 
-use super::Scene;
+use super::FaultContext;
 use crate::namespaces::Namespace;
 use anyhow::{Context, Result};
 
-pub(super) fn primary(scene: &mut Scene<'_>) -> Result<()> {
+pub(super) fn primary(scene: &mut FaultContext<'_>) -> Result<()> {
     let (primary, replica) = scene.pair()?;
     let others: Vec<usize> =
         (0..scene.cluster.nodes.len()).filter(|&index| index != primary).collect();
@@ -28,6 +28,6 @@ pub(super) fn primary(scene: &mut Scene<'_>) -> Result<()> {
     Ok(())
 }
 
-fn own<'s>(scene: &'s Scene<'_>, index: usize) -> Result<&'s Namespace> {
+fn own<'s>(scene: &'s FaultContext<'_>, index: usize) -> Result<&'s Namespace> {
     scene.cluster.nodes[index].namespace.as_ref().context("the node has no network namespace")
 }

@@ -1,10 +1,10 @@
 //! Faults of files: a replica that loses its files, and nodes that reload their data from them.
 
-use super::Scene;
+use super::FaultContext;
 use crate::view::field;
 use anyhow::{Result, ensure};
 
-pub(super) fn resync(scene: &mut Scene<'_>) -> Result<()> {
+pub(super) fn resync(scene: &mut FaultContext<'_>) -> Result<()> {
     let (_, replica) = scene.pair()?;
     scene.cluster.nodes[replica].kill()?;
     scene.cluster.nodes[replica].empty()?;
@@ -12,7 +12,7 @@ pub(super) fn resync(scene: &mut Scene<'_>) -> Result<()> {
     scene.cluster.nodes[replica].start()
 }
 
-pub(super) fn save_and_load(scene: &mut Scene<'_>) -> Result<()> {
+pub(super) fn save_and_load(scene: &mut FaultContext<'_>) -> Result<()> {
     for index in 0..scene.cluster.nodes.len() {
         scene.pass_ms(0, 200)?;
         scene.cluster.nodes[index].ask("DEBUG RELOAD")?;

@@ -1,9 +1,9 @@
 //! SIGKILL of one node.
 
-use super::Scene;
+use super::FaultContext;
 use anyhow::Result;
 
-pub(super) fn primary(scene: &mut Scene<'_>) -> Result<()> {
+pub(super) fn primary(scene: &mut FaultContext<'_>) -> Result<()> {
     let (primary, replica) = scene.pair()?;
     scene.cluster.nodes[primary].kill()?;
     // It can also restart from its append-only file before the other nodes notice its absence.
@@ -16,7 +16,7 @@ pub(super) fn primary(scene: &mut Scene<'_>) -> Result<()> {
     scene.cluster.nodes[primary].start()
 }
 
-pub(super) fn replica(scene: &mut Scene<'_>) -> Result<()> {
+pub(super) fn replica(scene: &mut FaultContext<'_>) -> Result<()> {
     let (_, replica) = scene.pair()?;
     scene.cluster.nodes[replica].kill()?;
     scene.pass_ms(200, 2_500)?;

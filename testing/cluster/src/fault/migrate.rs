@@ -1,6 +1,6 @@
 //! Migration of slots: their accounts, with open sessions, move key by key to another primary and back.
 
-use super::Scene;
+use super::FaultContext;
 use crate::cluster::Cluster;
 use anyhow::{Result, ensure};
 use std::collections::BTreeSet;
@@ -9,7 +9,7 @@ use std::time::Duration;
 /// Slots moved at most.
 const SLOTS_MAX: usize = 12;
 
-pub(super) fn there_and_back(scene: &mut Scene<'_>) -> Result<()> {
+pub(super) fn there_and_back(scene: &mut FaultContext<'_>) -> Result<()> {
     let slots: BTreeSet<u16> =
         scene.keys.iter().map(|key| scurry_resp::slot(key.as_bytes())).collect();
     let mut shares = Vec::new();

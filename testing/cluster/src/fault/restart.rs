@@ -1,6 +1,6 @@
 //! Restarts of all nodes: one after another, as an operator does it, and all at once, as in a power failure.
 
-use super::Scene;
+use super::FaultContext;
 use crate::view::{Role, View};
 use anyhow::{Context, Result, ensure};
 use scurry_crash::clock;
@@ -8,7 +8,7 @@ use scurry_crash::clock;
 /// Time after which a requested failover is requested again, ms.
 const FAILOVER_MS: i64 = 6_000;
 
-pub(super) fn rolling(scene: &mut Scene<'_>) -> Result<()> {
+pub(super) fn rolling(scene: &mut FaultContext<'_>) -> Result<()> {
     for index in order(scene) {
         scene.cluster.until_whole()?;
         if scene.cluster.is_primary(index) {
@@ -22,7 +22,7 @@ pub(super) fn rolling(scene: &mut Scene<'_>) -> Result<()> {
 }
 
 /// Hands a primary's slots over to its replica without losing a write.
-fn hand_over(scene: &mut Scene<'_>, primary: usize) -> Result<()> {
+fn hand_over(scene: &mut FaultContext<'_>, primary: usize) -> Result<()> {
     let pairs = scene.cluster.pairs()?;
     let pair = pairs.iter().find(|(index, _)| *index == primary);
     let replica = pair.context("the primary has no replica")?.1;
@@ -41,7 +41,7 @@ fn hand_over(scene: &mut Scene<'_>, primary: usize) -> Result<()> {
     })
 }
 
-pub(super) fn full(scene: &mut Scene<'_>) -> Result<()> {
+pub(super) fn full(scene: &mut FaultContext<'_>) -> Result<()> {
     for index in order(scene) {
         scene.cluster.nodes[index].kill()?;
     }
@@ -53,7 +53,7 @@ pub(super) fn full(scene: &mut Scene<'_>) -> Result<()> {
 }
 
 /// Returns all nodes in random order.
-fn order(scene: &mut Scene<'_>) -> Vec<usize> {
+fn order(scene: &mut FaultContext<'_>) -> Vec<usize> {
     let mut left: Vec<usize> = (0..scene.cluster.nodes.len()).collect();
     let mut order = Vec::new();
     while !left.is_empty() {

@@ -1,10 +1,10 @@
 //! A client of a group: sends a request to the main port of any node, and repeats it with the same id until it has a
 //! clear answer.
 
-use crate::route::{Answered, Ask, Seen, Signals, TRY_EVERY, is_replay, is_undone};
+use crate::route::{Answered, Ask, ClientCounts, Signals, TRY_EVERY, is_replay, is_undone};
 use anyhow::Result;
 use scurry_conformance::Value;
-use scurry_crash::wire::{Wire, Words};
+use scurry_crash::wire::{RequestWords, Wire};
 use std::time::Duration;
 
 /// Timeouts of a reply. A client with the long one receives the answer of a leader that was stopped and continues; one
@@ -39,7 +39,7 @@ impl FailoverConnection {
     }
 
     /// Sends a request once. After a failure the next attempt goes to the next node.
-    pub(crate) fn send(&mut self, request: &Words) -> Sent {
+    pub(crate) fn send(&mut self, request: &RequestWords) -> Sent {
         let mut wire = match self.wire.take() {
             Some(wire) => wire,
             None => {
@@ -77,17 +77,17 @@ impl FailoverConnection {
 /// A client that repeats requests until they are answered.
 pub(crate) struct Persistent {
     connection: FailoverConnection,
-    seen: Seen,
+    seen: ClientCounts,
 }
 
 impl Persistent {
     pub(crate) fn new(connection: FailoverConnection) -> Persistent {
-        Persistent { connection, seen: Seen::default() }
+        Persistent { connection, seen: ClientCounts::default() }
     }
 }
 
 impl Ask for Persistent {
-    fn ask(&mut self, _: &str, request: &Words, signals: &Signals) -> Result<Answered> {
+    fn ask(&mut self, _: &str, request: &RequestWords, signals: &Signals) -> Result<Answered> {
         let mut again = false;
         loop {
             match self.connection.send(request) {
@@ -107,7 +107,7 @@ impl Ask for Persistent {
         }
     }
 
-    fn seen(&mut self) -> &mut Seen {
+    fn seen(&mut self) -> &mut ClientCounts {
         &mut self.seen
     }
 }

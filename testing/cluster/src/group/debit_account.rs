@@ -4,7 +4,7 @@ use crate::client::{Account, create};
 use crate::route::{Ask, Signals};
 use anyhow::{Result, bail, ensure};
 use scurry_conformance::Value;
-use scurry_crash::wire::{Wire, Words, array};
+use scurry_crash::wire::{RequestWords, Wire, array};
 use scurry_crash::{views, words_of};
 use scurry_model::{Op, Random};
 
@@ -29,7 +29,7 @@ impl DebitAccount {
         DebitAccount { id, acknowledged: Vec::new() }
     }
 
-    fn debit(&self, number: usize) -> Words {
+    fn debit(&self, number: usize) -> RequestWords {
         words_of(&self.id, &Op::debit(&format!("d{number}"), "cent", 1))
     }
 
@@ -82,7 +82,7 @@ impl Account for DebitAccount {
     }
 
     fn audit(&mut self, wire: &mut Wire) -> Result<u64> {
-        let all: Vec<Words> =
+        let all: Vec<RequestWords> =
             (0..self.acknowledged.len()).map(|number| self.debit(number)).collect();
         let again = wire.ask_all(&all)?;
         let found = judge(&self.acknowledged, &again, self.left(wire)?)?;

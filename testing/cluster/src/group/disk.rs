@@ -28,7 +28,7 @@ pub(crate) enum Disk {
 }
 
 /// A mounted device of a node.
-pub(crate) struct Mounted {
+pub(crate) struct MountedDevice {
     at: PathBuf,
     image: PathBuf,
     /// File system that holds the file. None if it is that of the test.
@@ -38,7 +38,7 @@ pub(crate) struct Mounted {
 
 impl Disk {
     /// Creates and mounts the device. None if the kind needs none.
-    pub(crate) fn mount(self, at: &Path) -> Result<Option<Mounted>> {
+    pub(crate) fn mount(self, at: &Path) -> Result<Option<MountedDevice>> {
         fs::create_dir_all(at)?;
         let under = at.with_extension("under");
         let (image, under) = match self {
@@ -52,7 +52,7 @@ impl Disk {
         }
         run(&["truncate", "-s", DEVICE, text(&image)?])?;
         run(&["mkfs.ext4", "-q", "-F", text(&image)?])?;
-        let mounted = Mounted { at: at.to_owned(), image, under, is_frozen: false };
+        let mounted = MountedDevice { at: at.to_owned(), image, under, is_frozen: false };
         mounted.mount()?;
         Ok(Some(mounted))
     }
@@ -67,7 +67,7 @@ impl Disk {
     }
 }
 
-impl Mounted {
+impl MountedDevice {
     fn mount(&self) -> Result<()> {
         run(&["mount", "-o", "loop,errors=remount-ro", text(&self.image)?, text(&self.at)?])?;
         if self.under.is_some() { self.write_pages() } else { Ok(()) }
@@ -137,7 +137,7 @@ fn fill(at: &Path) -> Result<()> {
     Ok(())
 }
 
-impl Drop for Mounted {
+impl Drop for MountedDevice {
     fn drop(&mut self) {
         self.heal();
         // A process with open files there keeps it mounted; it disappears with the test in any case.

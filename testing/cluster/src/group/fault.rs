@@ -88,7 +88,7 @@ pub enum Fault {
 }
 
 /// Context that a fault works with.
-pub(crate) struct Scene<'s> {
+pub(crate) struct FaultContext<'s> {
     pub(crate) group: &'s mut Group,
     pub(crate) random: &'s mut Random,
     pub(crate) signals: &'s Signals,
@@ -178,7 +178,7 @@ impl Fault {
         if self.sets_clocks() { 1_500 } else { 0 }
     }
 
-    pub(crate) fn inflict(self, scene: &mut Scene<'_>) -> Result<()> {
+    pub(crate) fn inflict(self, scene: &mut FaultContext<'_>) -> Result<()> {
         match self {
             Fault::KillLeader => kill::leader(scene),
             Fault::KillFollower => kill::follower(scene),
@@ -216,7 +216,7 @@ impl Fault {
     }
 }
 
-impl Scene<'_> {
+impl FaultContext<'_> {
     /// Sleeps for a random time between the bounds.
     pub(crate) fn pass_ms(&mut self, low: i64, high: i64) -> Result<()> {
         let ms = u64::try_from(self.random.between(low, high))?;

@@ -1,6 +1,6 @@
 //! One `scurry serve` of the group: a child process, which the kernel kills when this program ends.
 
-use super::disk::{Disk, Mounted};
+use super::disk::{Disk, MountedDevice};
 use super::status::Status;
 use super::{PORTS, THREADS};
 use crate::namespaces::Namespace;
@@ -26,7 +26,7 @@ pub(crate) struct Member {
     port: u16,
     pub(crate) home: PathBuf,
     pub(crate) namespace: Option<Namespace>,
-    pub(crate) disk: Option<Mounted>,
+    pub(crate) disk: Option<MountedDevice>,
     /// Library that gives it its own wall clock.
     clock: Option<PathBuf>,
     /// True while it uses the second of its ports for nodes.

@@ -3,7 +3,7 @@
 
 use super::client::{FailoverConnection, PATIENCE, Persistent};
 use super::debit_account::DebitAccount;
-use super::fault::{Fault, Scene};
+use super::fault::{Fault, FaultContext};
 use super::probe;
 use super::report::Row;
 use super::same::Known;
@@ -21,18 +21,18 @@ use std::thread;
 use std::time::Duration;
 
 /// A kind of client.
-struct Kind {
+struct RoundKind {
     clients: usize,
     /// Accounts of each client.
     accounts: usize,
     make: fn(String) -> Box<dyn Account>,
 }
 
-const KINDS: [Kind; 4] = [
-    Kind { clients: 2, accounts: 4, make: |id| Box::new(DebitAccount::new(id)) },
-    Kind { clients: 2, accounts: 6, make: |id| Box::new(ModelledAccount::new(id)) },
-    Kind { clients: 1, accounts: 6, make: |id| Box::new(Lease::new(id)) },
-    Kind { clients: 1, accounts: 4, make: |id| Box::new(Chained::new(id)) },
+const KINDS: [RoundKind; 4] = [
+    RoundKind { clients: 2, accounts: 4, make: |id| Box::new(DebitAccount::new(id)) },
+    RoundKind { clients: 2, accounts: 6, make: |id| Box::new(ModelledAccount::new(id)) },
+    RoundKind { clients: 1, accounts: 6, make: |id| Box::new(Lease::new(id)) },
+    RoundKind { clients: 1, accounts: 4, make: |id| Box::new(Chained::new(id)) },
 ];
 /// Clients of the shared keys.
 const SHARING: usize = 4;
@@ -162,7 +162,7 @@ fn pass(
     signals: &Signals,
     row: &mut Row,
 ) -> Result<()> {
-    let mut scene = Scene { group, random, signals, remarks: &mut row.remarks };
+    let mut scene = FaultContext { group, random, signals, remarks: &mut row.remarks };
     scene.pass_ms(400, 1_000)?;
     fault.inflict(&mut scene)?;
     let healed_ns = ns();

@@ -7,7 +7,7 @@ use super::round::round;
 use super::same::Known;
 use super::{Group, NODES, faketime};
 use crate::namespaces;
-use crate::wait::Watched;
+use crate::wait::WatchedProcesses;
 use anyhow::{Context, Result};
 use scurry_crash::{Binary, Shared, linear};
 use scurry_model::Random;

@@ -5,7 +5,7 @@ use crate::audit::sums_agree;
 use anyhow::{Context, Result, ensure};
 use scurry_conformance::Value;
 use scurry_crash::views;
-use scurry_crash::wire::{Words, words};
+use scurry_crash::wire::{RequestWords, words};
 
 /// All keys ever created in this group.
 #[derive(Default)]
@@ -22,7 +22,7 @@ impl Known {
         let gets = self.values.iter().map(|key| format!("GET {key}"));
         let rest = ["DBSIZE", "SCUR.TOTALS"].map(str::to_owned);
         let lines: Vec<String> = dumps.chain(gets).chain(rest).collect();
-        let requests: Vec<Words> = lines.iter().map(|line| words(line)).collect();
+        let requests: Vec<RequestWords> = lines.iter().map(|line| words(line)).collect();
         let mut replies = loop {
             group.transfer(node)?;
             let led = || group.nodes[node].status().ok()?.led();
@@ -47,7 +47,8 @@ impl Known {
             let leader = group.leader_of(&(0..NODES).collect::<Vec<_>>());
             let leader = leader.context("nobody leads")?;
             let mut wire = group.nodes[leader].wire()?;
-            let audits: Vec<Words> = self.accounts.iter().map(|id| views::audit(id)).collect();
+            let audits: Vec<RequestWords> =
+                self.accounts.iter().map(|id| views::audit(id)).collect();
             let audits = wire.ask_all(&audits)?;
             let audits: Vec<_> = self.accounts.iter().cloned().zip(audits).collect();
             sums_agree(&[wire.ask(&words("SCUR.TOTALS"))?], &audits)

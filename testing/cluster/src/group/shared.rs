@@ -1,7 +1,7 @@
 //! Clients of shared keys. Their requests and answers go into a history, which porcupine checks for linearizability.
 
 use super::client::{FailoverConnection, Sent};
-use crate::route::{Seen, Signals, TRY_EVERY};
+use crate::route::{ClientCounts, Signals, TRY_EVERY};
 use anyhow::Result;
 use scurry_crash::Shared;
 use scurry_model::Random;
@@ -15,12 +15,12 @@ pub(crate) struct Sharing {
     number: usize,
     connection: FailoverConnection,
     random: Random,
-    pub(crate) seen: Seen,
+    pub(crate) seen: ClientCounts,
 }
 
 impl Sharing {
     pub(crate) fn new(number: usize, connection: FailoverConnection, random: Random) -> Sharing {
-        Sharing { number, connection, random, seen: Seen::default() }
+        Sharing { number, connection, random, seen: ClientCounts::default() }
     }
 
     /// Sends requests until the load is over. Requests with an id are repeated until they are answered; others without

@@ -1,7 +1,7 @@
 //! The door to one shard, used as its hosts use it.
 
-use super::front::{Front, Store};
-use super::{Door, Visit, is_named};
+use super::front::{RespFront, Store};
+use super::{Door, ScriptStore, is_named};
 use crate::Script;
 use crate::check::state;
 use anyhow::{Result, bail, ensure};
@@ -22,13 +22,13 @@ impl Door for EngineDoor {
         is_named(script, self.name())
     }
 
-    fn open(&self, script: &Script, protocol: Protocol) -> Result<Box<dyn Visit>> {
+    fn open(&self, script: &Script, protocol: Protocol) -> Result<Box<dyn ScriptStore>> {
         let kinds = &script.unique_kinds;
         let unique_identities = (!kinds.is_empty()).then(|| UniqueIdentities::of(kinds));
         let limits = script.limits.clone();
         let config = Config { limits, unique_identities, ..Config::default() };
         let store = Checked { shard: Shard::new(config) };
-        Ok(Box::new(Front { store, protocol }))
+        Ok(Box::new(RespFront { store, protocol }))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Turns the bytes of a request into the bytes of its reply, over any store of accounts: what a host does, without
 //! sockets.
 
-use super::Visit;
+use super::ScriptStore;
 use anyhow::{Result, bail, ensure};
 use scurry_engine::{ChainOutcome, LoadError, Outcome};
 use scurry_ledger::{Account, Answer, Code, Command, Link, Time, Totals};
@@ -41,12 +41,12 @@ pub(crate) trait Store {
 }
 
 /// A store with the grammar and the rendering of RESP in front of it.
-pub(crate) struct Front<S> {
+pub(crate) struct RespFront<S> {
     pub(crate) store: S,
     pub(crate) protocol: Protocol,
 }
 
-impl<S: Store> Visit for Front<S> {
+impl<S: Store> ScriptStore for RespFront<S> {
     fn send(&mut self, now: Time, words: &[Vec<u8>]) -> Result<Vec<u8>> {
         let request = crate::door::request(words);
         let mut parser = Parser::default();
@@ -77,7 +77,7 @@ impl<S: Store> Visit for Front<S> {
     }
 }
 
-impl<S: Store> Front<S> {
+impl<S: Store> RespFront<S> {
     fn write(
         &mut self,
         now: Time,

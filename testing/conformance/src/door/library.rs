@@ -1,8 +1,8 @@
 //! The door to the ledger itself: decide, apply and validate. Checks all invariants between two states, and that the
 //! naive model gives the same results.
 
-use super::front::{Front, Store};
-use super::{Door, Visit, is_named};
+use super::front::{RespFront, Store};
+use super::{Door, ScriptStore, is_named};
 use crate::Script;
 use crate::check::{commit, expiry, state};
 use crate::oracle::Oracle;
@@ -30,14 +30,14 @@ impl Door for LibraryDoor {
         is_named(script, self.name())
     }
 
-    fn open(&self, script: &Script, protocol: Protocol) -> Result<Box<dyn Visit>> {
+    fn open(&self, script: &Script, protocol: Protocol) -> Result<Box<dyn ScriptStore>> {
         let store = Accounts {
             limits: script.limits.clone(),
             accounts: BTreeMap::new(),
             totals: Totals::default(),
             oracle: Oracle::new(script.limits.clone()),
         };
-        Ok(Box::new(Front { store, protocol }))
+        Ok(Box::new(RespFront { store, protocol }))
     }
 }
 

@@ -2,7 +2,7 @@
 //! module whose clock can be set; the others use the server's clock.
 
 use super::server::{Connection, Process, build, over_tcp, profile_dir};
-use super::{Door, Visit, is_named};
+use super::{Door, ScriptStore, is_named};
 use crate::{Script, Value};
 use anyhow::{Context, Result, bail, ensure};
 use scurry_ledger::Time;
@@ -155,23 +155,23 @@ impl Door for NodeDoor {
         is_named(script, self.product) && (self.has_clock || !script.sets_clock)
     }
 
-    fn open(&self, script: &Script, protocol: Protocol) -> Result<Box<dyn Visit>> {
+    fn open(&self, script: &Script, protocol: Protocol) -> Result<Box<dyn ScriptStore>> {
         let connection = self.connect(script, protocol)?;
         if script.sets_clock {
-            return Ok(Box::new(Clocked { connection, now: None }));
+            return Ok(Box::new(ClockedNode { connection, now: None }));
         }
         Ok(Box::new(connection))
     }
 }
 
 /// A node with a clock that the script sets.
-struct Clocked {
+struct ClockedNode {
     connection: Connection,
     /// Time of its clock. None before the first command.
     now: Option<Time>,
 }
 
-impl Clocked {
+impl ClockedNode {
     fn ask(&mut self, words: &[&str]) -> Result<Value> {
         let words: Vec<Vec<u8>> = words.iter().map(|word| word.as_bytes().to_vec()).collect();
         Value::read_whole(&self.connection.exchange(&words)?)
@@ -187,7 +187,7 @@ impl Clocked {
     }
 }
 
-impl Visit for Clocked {
+impl ScriptStore for ClockedNode {
     fn send(&mut self, now: Time, words: &[Vec<u8>]) -> Result<Vec<u8>> {
         self.set(now)?;
         self.connection.exchange(words)

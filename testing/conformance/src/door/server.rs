@@ -1,7 +1,7 @@
 //! The door to the `scurry` binary over TCP or RDMA, with a new process for each script. Its clock is the real one, so
 //! it runs only scripts that name no times.
 
-use super::{Door, Visit, is_named, request};
+use super::{Door, ScriptStore, is_named, request};
 use crate::{Script, Value};
 use anyhow::{Context, Result, bail, ensure};
 use scurry_ledger::Time;
@@ -81,7 +81,7 @@ impl Door for ServerDoor {
         is_named(script, self.name()) && !script.sets_clock
     }
 
-    fn open(&self, script: &Script, protocol: Protocol) -> Result<Box<dyn Visit>> {
+    fn open(&self, script: &Script, protocol: Protocol) -> Result<Box<dyn ScriptStore>> {
         let mut command = Command::new(&self.binary);
         command.args(["serve", "--listen", "127.0.0.1:0", "--log", "error"]);
         match &self.directory {
@@ -226,7 +226,7 @@ impl Connection {
     }
 }
 
-impl Visit for Connection {
+impl ScriptStore for Connection {
     fn send(&mut self, _now: Time, words: &[Vec<u8>]) -> Result<Vec<u8>> {
         self.exchange(words)
     }

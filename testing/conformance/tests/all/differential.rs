@@ -1,7 +1,7 @@
 //! Sends the same random commands at the same times to a shard of the engine and to a server with the module. Their
 //! replies must be equal byte for byte, including images of accounts, and timers must make the same number of commits.
 
-use scurry_conformance::{Door, EngineDoor, NodeDoor, Script, Value, Visit};
+use scurry_conformance::{Door, EngineDoor, NodeDoor, Script, ScriptStore, Value};
 use scurry_ledger::Time;
 use scurry_resp::Protocol;
 
@@ -212,8 +212,8 @@ fn image(random: &mut Random, images: &[Vec<u8>]) -> Vec<u8> {
 
 /// Both stores, and counts of what happened.
 struct Pair {
-    shard: Box<dyn Visit>,
-    node: Box<dyn Visit>,
+    shard: Box<dyn ScriptStore>,
+    node: Box<dyn ScriptStore>,
     name: &'static str,
     refused: usize,
     loaded: usize,

@@ -3,7 +3,7 @@
 
 use scurry_cluster_client::{Address, Node};
 use scurry_ledger::{BucketAttributes, Code, Command, Create, Id, Name, NewBucket, Status, Time};
-use scurry_model::{Event, Generator, Op, Pair, What};
+use scurry_model::{CommandOrTick, Event, Generator, Op, Pair};
 use scurry_server::{Calls, Server, Settings, Users};
 use scurry_service::{AccountView, CallError, Read, Refusal, Reply, Request, Write};
 use std::future::Future;
@@ -162,7 +162,7 @@ fn a_request_by_mail_and_as_text_has_the_same_outcome() {
             let Event { at, what } = generator.next(&pair);
             // The model only steers the generator. Its bounds differ from the server's, so its outcome is ignored.
             let _ = pair.step(&Event { at, what: what.clone() });
-            let What::Do(op) = what else { continue };
+            let CommandOrTick::Do(op) = what else { continue };
             let op = steady(op, at);
             let place = |op: &Op| format!("seed {seed}, step {step}: {op:?}");
             let of = |account: &str| op.with(|command| Request::write(account.as_bytes(), command));

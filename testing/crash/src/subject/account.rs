@@ -1,9 +1,9 @@
 //! An account of one client, next to its naive model.
 
 use super::requests::{Pending, Requests};
-use super::{Asked, Counts, Doubt, Subject, compare, limits, shown, words_of};
+use super::{Counts, InDoubt, ReplyTimes, Subject, compare, limits, shown, words_of};
 use crate::views;
-use crate::wire::Words;
+use crate::wire::RequestWords;
 use anyhow::{Result, bail};
 use scurry_conformance::Value;
 use scurry_ledger::Time;
@@ -41,7 +41,7 @@ impl Account {
         }
     }
 
-    fn send(&mut self, op: Op) -> Words {
+    fn send(&mut self, op: Op) -> RequestWords {
         let words = words_of(&self.id, &op);
         let expected = op.with(|command| self.sent.execute(NOW, command));
         self.open.push_back((op, expected));
@@ -77,7 +77,7 @@ impl Subject for Account {
         &self.id
     }
 
-    fn next(&mut self, random: &mut Random) -> Words {
+    fn next(&mut self, random: &mut Random) -> RequestWords {
         let shot = self.sent.snapshot(NOW);
         let op = self.requests.next(shot.as_ref(), &self.open, random);
         self.send(op)
@@ -92,11 +92,11 @@ impl Subject for Account {
         Ok(())
     }
 
-    fn state_requests(&self) -> Vec<Words> {
+    fn state_requests(&self) -> Vec<RequestWords> {
         views::state_requests(&self.id, &self.sessions())
     }
 
-    fn check_state(&mut self, replies: &[Value], _: Asked) -> Result<Doubt> {
+    fn check_state(&mut self, replies: &[Value], _: ReplyTimes) -> Result<InDoubt> {
         let shown = shown::of_server(replies, &self.sessions())?;
         let states = self.states();
         let texts: Vec<String> =
@@ -110,14 +110,14 @@ impl Subject for Account {
                 texts[texts.len() - 1]
             );
         };
-        let doubt = Doubt { requests: self.open.len(), applied };
+        let doubt = InDoubt { requests: self.open.len(), applied };
         self.doubtful = self.open.drain(..).map(|(op, _)| op).collect();
         self.known = states[applied].clone();
         self.sent = self.known.clone();
         Ok(doubt)
     }
 
-    fn repeat_requests(&mut self, random: &mut Random) -> Vec<Words> {
+    fn repeat_requests(&mut self, random: &mut Random) -> Vec<RequestWords> {
         let mut ops = std::mem::take(&mut self.doubtful);
         ops.extend(self.requests.some(4, random));
         ops.into_iter().map(|op| self.send(op)).collect()

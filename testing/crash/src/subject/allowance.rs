@@ -1,10 +1,10 @@
 //! An account whose bucket is refilled during the test: an offset of its time zone makes its hour begin at a chosen
 //! minute. The refill must happen once and in time, also if no server ran at that moment.
 
-use super::{Asked, Counts, Doubt, Subject, words_of};
+use super::{Counts, InDoubt, ReplyTimes, Subject, words_of};
 use crate::clock::wall_ms;
 use crate::views;
-use crate::wire::Words;
+use crate::wire::RequestWords;
 use anyhow::{Result, bail, ensure};
 use scurry_conformance::Value;
 use scurry_ledger::{BucketAttributes, NewBucket, Period, Status, Time};
@@ -105,7 +105,7 @@ impl Allowance {
         }
     }
 
-    fn words(&mut self, act: Act) -> Words {
+    fn words(&mut self, act: Act) -> RequestWords {
         let op = match act {
             Act::Create => self.create(),
             Act::Reserve => Request::new("s", 0).ask(key("10.4711"), "sec", HELD).reserve(),
@@ -135,14 +135,14 @@ impl Allowance {
     }
 
     /// Returns whether the refill must have happened, and whether it may have, during `asked`.
-    fn is_due(&self, asked: Asked) -> (bool, bool) {
+    fn is_due(&self, asked: ReplyTimes) -> (bool, bool) {
         let was_there = self.seen_ms.is_some_and(|seen| seen + SLACK_MS < self.refill_ms);
         let is_over = self.refill_ms + SLACK_MS < asked.from_ms;
         (was_there && is_over, self.refill_ms < asked.to_ms + SLACK_MS)
     }
 
     /// Checks the values that depend on time, and returns the others.
-    fn state(&mut self, get: &Value, audit: &Value, asked: Asked) -> Result<State> {
+    fn state(&mut self, get: &Value, audit: &Value, asked: ReplyTimes) -> Result<State> {
         if let Value::Error(_) = get {
             return Ok(State::default());
         }
@@ -182,7 +182,7 @@ impl Subject for Allowance {
         &self.key
     }
 
-    fn next(&mut self, random: &mut Random) -> Words {
+    fn next(&mut self, random: &mut Random) -> RequestWords {
         let act = self.act(random);
         self.open.push_back(act);
         self.sent = self.sent.act(act);
@@ -204,11 +204,11 @@ impl Subject for Allowance {
         Ok(())
     }
 
-    fn state_requests(&self) -> Vec<Words> {
+    fn state_requests(&self) -> Vec<RequestWords> {
         views::state_requests(&self.key, &[])
     }
 
-    fn check_state(&mut self, replies: &[Value], asked: Asked) -> Result<Doubt> {
+    fn check_state(&mut self, replies: &[Value], asked: ReplyTimes) -> Result<InDoubt> {
         let [get, audit] = replies else { bail!("no replies") };
         let state = self.state(get, audit, asked)?;
         let mut states = vec![self.known];
@@ -218,7 +218,7 @@ impl Subject for Allowance {
         let Some(applied) = states.iter().position(|one| *one == state) else {
             bail!("it is {state:?}, and was {:?} with {:?} in doubt", self.known, self.open);
         };
-        let doubt = Doubt { requests: self.open.len(), applied };
+        let doubt = InDoubt { requests: self.open.len(), applied };
         self.open.clear();
         (self.known, self.sent) = (state, state);
         if state.is_there {
@@ -230,7 +230,7 @@ impl Subject for Allowance {
         Ok(doubt)
     }
 
-    fn repeat_requests(&mut self, _: &mut Random) -> Vec<Words> {
+    fn repeat_requests(&mut self, _: &mut Random) -> Vec<RequestWords> {
         Vec::new()
     }
 

@@ -2,8 +2,8 @@
 //! chain executed in part would be a state that the model never had.
 
 use super::slot::{Act, ModelReply, Slot, SlotRequests};
-use super::{Asked, Counts, Doubt, Subject};
-use crate::wire::Words;
+use super::{Counts, InDoubt, ReplyTimes, Subject};
+use crate::wire::RequestWords;
 use anyhow::{Result, bail};
 use scurry_conformance::Value;
 use scurry_model::{ModelChainResult, Random};
@@ -38,7 +38,7 @@ impl Chained {
         }
     }
 
-    fn send(&mut self, act: Act) -> Words {
+    fn send(&mut self, act: Act) -> RequestWords {
         let (words, said) = (act.words(), self.sent.execute(&act));
         self.open.push_back((act, said));
         words
@@ -67,7 +67,7 @@ impl Subject for Chained {
         &self.key
     }
 
-    fn next(&mut self, random: &mut Random) -> Words {
+    fn next(&mut self, random: &mut Random) -> RequestWords {
         let act = self.requests.next(&self.sent, random);
         self.send(act)
     }
@@ -84,11 +84,11 @@ impl Subject for Chained {
         Ok(())
     }
 
-    fn state_requests(&self) -> Vec<Words> {
+    fn state_requests(&self) -> Vec<RequestWords> {
         self.known.state_requests(&self.sessions())
     }
 
-    fn check_state(&mut self, replies: &[Value], _: Asked) -> Result<Doubt> {
+    fn check_state(&mut self, replies: &[Value], _: ReplyTimes) -> Result<InDoubt> {
         let shown = self.known.shown_by(replies, &self.sessions())?;
         let states = self.states();
         let Some(applied) = states.iter().position(|state| state.shown() == shown) else {
@@ -100,14 +100,14 @@ impl Subject for Chained {
                 states[states.len() - 1].shown()
             );
         };
-        let doubt = Doubt { requests: self.open.len(), applied };
+        let doubt = InDoubt { requests: self.open.len(), applied };
         self.doubtful = self.open.drain(..).map(|(act, _)| act).collect();
         self.known = states[applied].clone();
         self.sent = self.known.clone();
         Ok(doubt)
     }
 
-    fn repeat_requests(&mut self, random: &mut Random) -> Vec<Words> {
+    fn repeat_requests(&mut self, random: &mut Random) -> Vec<RequestWords> {
         let mut acts = std::mem::take(&mut self.doubtful);
         acts.extend(self.requests.some(5, random));
         acts.into_iter().map(|act| self.send(act)).collect()

@@ -1,9 +1,9 @@
 //! An entity of one client, either with versions chosen by the client, so that a write can be repeated, or with
 //! versions of the server.
 
-use super::{Asked, Counts, Doubt, Subject};
+use super::{Counts, InDoubt, ReplyTimes, Subject};
 use crate::clock::wall_ms;
-use crate::wire::{Words, array, int, words};
+use crate::wire::{RequestWords, array, int, words};
 use anyhow::{Result, bail, ensure};
 use scurry_conformance::Value;
 use scurry_model::Random;
@@ -21,7 +21,7 @@ struct Act {
 
 /// Knowledge of a version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Seen {
+enum KnownVersion {
     Exactly(u64),
     /// Chosen by the server and not seen yet: greater than this.
     After(u64),
@@ -29,7 +29,7 @@ enum Seen {
 
 #[derive(Clone, Debug)]
 struct State {
-    version: Seen,
+    version: KnownVersion,
     value: Option<String>,
 }
 
@@ -46,10 +46,10 @@ pub(crate) struct Entity {
     replays: u64,
 }
 
-impl Seen {
+impl KnownVersion {
     fn least(self) -> u64 {
         match self {
-            Seen::Exactly(version) | Seen::After(version) => version,
+            KnownVersion::Exactly(version) | KnownVersion::After(version) => version,
         }
     }
 }
@@ -63,7 +63,9 @@ impl State {
         };
         if applied {
             self.value.clone_from(&act.value);
-            self.version = act.version.map_or(Seen::After(self.version.least()), Seen::Exactly);
+            self.version = act
+                .version
+                .map_or(KnownVersion::After(self.version.least()), KnownVersion::Exactly);
         }
         applied
     }
@@ -71,13 +73,13 @@ impl State {
     /// Returns the version in `shown` if ENTITY.GET with WITHVERSION could show this state.
     fn shows(&self, shown: &Value) -> Option<u64> {
         let Value::Array(parts) = shown else {
-            return (*shown == Value::Nil && self.version == Seen::Exactly(0)).then_some(0);
+            return (*shown == Value::Nil && self.version == KnownVersion::Exactly(0)).then_some(0);
         };
         let [Value::Int(version), value, _] = &parts[..] else { return None };
         let version = u64::try_from(*version).ok()?;
         let fits = match self.version {
-            Seen::Exactly(wanted) => version == wanted,
-            Seen::After(least) => version > least,
+            KnownVersion::Exactly(wanted) => version == wanted,
+            KnownVersion::After(least) => version > least,
         };
         let value_fits = match (&self.value, value) {
             (None, Value::Nil) => true,
@@ -93,7 +95,7 @@ impl Entity {
         Entity {
             key,
             gives_versions,
-            known: State { version: Seen::Exactly(0), value: None },
+            known: State { version: KnownVersion::Exactly(0), value: None },
             open: VecDeque::new(),
             recent: None,
             doubtful: Vec::new(),
@@ -109,7 +111,7 @@ impl Entity {
         self.last_version
     }
 
-    fn send(&mut self, act: Act) -> Words {
+    fn send(&mut self, act: Act) -> RequestWords {
         let key = &self.key;
         let mut line = match &act.value {
             Some(value) => format!("ENTITY.PUT {key} {value}"),
@@ -138,7 +140,7 @@ impl Subject for Entity {
         &self.key
     }
 
-    fn next(&mut self, random: &mut Random) -> Words {
+    fn next(&mut self, random: &mut Random) -> RequestWords {
         self.serial += 1;
         let value = (!random.one_in(5)).then(|| format!("e{}", self.serial));
         let version = if self.gives_versions { Some(self.version()) } else { None };
@@ -152,24 +154,24 @@ impl Subject for Entity {
         let before = self.known.clone();
         let expected = self.known.act(&act);
         let fits = match self.known.version {
-            Seen::Exactly(wanted) => version == wanted,
-            Seen::After(least) => version > least,
+            KnownVersion::Exactly(wanted) => version == wanted,
+            KnownVersion::After(least) => version > least,
         };
         ensure!(
             applied == i128::from(expected) && fits,
             "{act:?} is answered {reply}, after {before:?}"
         );
-        self.known.version = Seen::Exactly(version);
+        self.known.version = KnownVersion::Exactly(version);
         self.replays += u64::from(!expected && act.version == Some(version));
         self.recent = Some(act);
         Ok(())
     }
 
-    fn state_requests(&self) -> Vec<Words> {
+    fn state_requests(&self) -> Vec<RequestWords> {
         vec![words(&format!("ENTITY.GET {} WITHVERSION", self.key))]
     }
 
-    fn check_state(&mut self, replies: &[Value], _: Asked) -> Result<Doubt> {
+    fn check_state(&mut self, replies: &[Value], _: ReplyTimes) -> Result<InDoubt> {
         let [shown] = replies else { bail!("no replies") };
         let states = self.states();
         let fits =
@@ -177,14 +179,14 @@ impl Subject for Entity {
         let Some((applied, version)) = fits else {
             bail!("it shows {shown}, and is {:?} with {:?} in doubt", self.known, self.open);
         };
-        let doubt = Doubt { requests: self.open.len(), applied };
+        let doubt = InDoubt { requests: self.open.len(), applied };
         self.known =
-            State { version: Seen::Exactly(version), value: states[applied].value.clone() };
+            State { version: KnownVersion::Exactly(version), value: states[applied].value.clone() };
         self.doubtful = self.open.drain(..).collect();
         Ok(doubt)
     }
 
-    fn repeat_requests(&mut self, _: &mut Random) -> Vec<Words> {
+    fn repeat_requests(&mut self, _: &mut Random) -> Vec<RequestWords> {
         let mut acts = std::mem::take(&mut self.doubtful);
         acts.extend(self.recent.clone());
         // Without a version of the client's, a repetition would be another write.

@@ -1,8 +1,8 @@
 //! A plain value that soon expires, also while no server runs.
 
-use super::{Asked, Doubt, Subject};
+use super::{InDoubt, ReplyTimes, Subject};
 use crate::clock::wall_ms;
-use crate::wire::{Words, words};
+use crate::wire::{RequestWords, words};
 use anyhow::{Result, bail, ensure};
 use scurry_conformance::Value;
 use scurry_model::Random;
@@ -12,14 +12,14 @@ const SLACK_MS: i64 = 600;
 
 /// A write: its bytes, its lifetime, and the times between which it was executed, ms.
 #[derive(Clone, Debug)]
-struct Put {
+struct TimedWrite {
     bytes: String,
     life_ms: i64,
     sent_ms: i64,
     replied_ms: Option<i64>,
 }
 
-impl Put {
+impl TimedWrite {
     /// Returns the time until which the value must exist.
     fn at_least_ms(&self) -> i64 {
         self.sent_ms + self.life_ms - SLACK_MS
@@ -27,7 +27,7 @@ impl Put {
 
     /// Returns the time until which the value may exist. A write without a reply was executed before the crash, if at
     /// all.
-    fn at_most_ms(&self, asked: Asked) -> i64 {
+    fn at_most_ms(&self, asked: ReplyTimes) -> i64 {
         self.replied_ms.unwrap_or(asked.to_ms) + self.life_ms + SLACK_MS
     }
 }
@@ -36,7 +36,7 @@ impl Put {
 pub(crate) struct ExpiringValue {
     key: String,
     /// The last acknowledged write, and those without a reply.
-    puts: Vec<Put>,
+    puts: Vec<TimedWrite>,
     serial: u64,
 }
 
@@ -51,11 +51,11 @@ impl Subject for ExpiringValue {
         &self.key
     }
 
-    fn next(&mut self, random: &mut Random) -> Words {
+    fn next(&mut self, random: &mut Random) -> RequestWords {
         self.serial += 1;
         let (bytes, life_ms) = (format!("f{}", self.serial), random.between(20, 2_500));
         let words = words(&format!("SET {} {bytes} PX {life_ms}", self.key));
-        self.puts.push(Put { bytes, life_ms, sent_ms: wall_ms(), replied_ms: None });
+        self.puts.push(TimedWrite { bytes, life_ms, sent_ms: wall_ms(), replied_ms: None });
         words
     }
 
@@ -68,15 +68,16 @@ impl Subject for ExpiringValue {
         Ok(())
     }
 
-    fn state_requests(&self) -> Vec<Words> {
+    fn state_requests(&self) -> Vec<RequestWords> {
         vec![words(&format!("GET {}", self.key))]
     }
 
-    fn check_state(&mut self, replies: &[Value], asked: Asked) -> Result<Doubt> {
+    fn check_state(&mut self, replies: &[Value], asked: ReplyTimes) -> Result<InDoubt> {
         let [get] = replies else { bail!("no replies") };
         let open = self.puts.iter().filter(|put| put.replied_ms.is_none()).count();
         let is_known = self.puts.iter().any(|put| put.replied_ms.is_some());
-        let shown = |put: &&Put| matches!(get, Value::Word(bytes) if put.bytes.as_bytes() == bytes);
+        let shown =
+            |put: &&TimedWrite| matches!(get, Value::Word(bytes) if put.bytes.as_bytes() == bytes);
         let there =
             self.puts.iter().find(shown).filter(|put| put.at_most_ms(asked) >= asked.from_ms);
         let right = match get {
@@ -86,11 +87,11 @@ impl Subject for ExpiringValue {
         };
         ensure!(right, "it holds {get} at {asked:?}, and was {:?}", self.puts);
         let replied_ms = Some(asked.to_ms);
-        self.puts = there.map(|put| Put { replied_ms, ..put.clone() }).into_iter().collect();
-        Ok(Doubt { requests: open, applied: 0 })
+        self.puts = there.map(|put| TimedWrite { replied_ms, ..put.clone() }).into_iter().collect();
+        Ok(InDoubt { requests: open, applied: 0 })
     }
 
-    fn repeat_requests(&mut self, _: &mut Random) -> Vec<Words> {
+    fn repeat_requests(&mut self, _: &mut Random) -> Vec<RequestWords> {
         Vec::new()
     }
 }

@@ -1,10 +1,10 @@
 //! An account whose sessions are never terminated: each must release its holds when its Tcc has passed, not before, and
 //! also if no server ran at that moment.
 
-use super::{Asked, Doubt, Subject, words_of};
+use super::{InDoubt, ReplyTimes, Subject, words_of};
 use crate::clock::wall_ms;
 use crate::views;
-use crate::wire::{Words, array};
+use crate::wire::{RequestWords, array};
 use anyhow::{Context, Result, bail, ensure};
 use scurry_conformance::Value;
 use scurry_model::{Op, Random, Request};
@@ -61,7 +61,7 @@ impl Subject for Lease {
         &self.key
     }
 
-    fn next(&mut self, random: &mut Random) -> Words {
+    fn next(&mut self, random: &mut Random) -> RequestWords {
         let id = self.key.clone();
         if self.is_new {
             self.is_new = false;
@@ -94,18 +94,18 @@ impl Subject for Lease {
         Ok(())
     }
 
-    fn state_requests(&self) -> Vec<Words> {
+    fn state_requests(&self) -> Vec<RequestWords> {
         views::state_requests(&self.key, &[])
     }
 
-    fn check_state(&mut self, replies: &[Value], asked: Asked) -> Result<Doubt> {
+    fn check_state(&mut self, replies: &[Value], asked: ReplyTimes) -> Result<InDoubt> {
         let [get, audit] = replies else { bail!("no replies") };
         let open = self.sessions.iter().filter(|session| session.replied_ms.is_none()).count();
         let requests = open + usize::from(!self.is_new && !self.created);
         if let Value::Error(_) = get {
             ensure!(!self.created, "the account is lost: {get}");
             self.follow();
-            return Ok(Doubt { requests, applied: 0 });
+            return Ok(InDoubt { requests, applied: 0 });
         }
         views::audit_of(audit)?;
         let account = views::account_of(get)?;
@@ -131,10 +131,10 @@ impl Subject for Lease {
         if requests > 0 || self.serial == SESSIONS_MAX {
             self.follow();
         }
-        Ok(Doubt { requests, applied })
+        Ok(InDoubt { requests, applied })
     }
 
-    fn repeat_requests(&mut self, _: &mut Random) -> Vec<Words> {
+    fn repeat_requests(&mut self, _: &mut Random) -> Vec<RequestWords> {
         Vec::new()
     }
 }

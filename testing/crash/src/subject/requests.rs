@@ -1,6 +1,6 @@
 //! Random requests to one account, with occasional repetitions.
 
-use scurry_ledger::{BucketAttributes, Counted, LimitTerms, NewBucket, Status};
+use scurry_ledger::{BucketAttributes, LimitSubject, LimitTerms, NewBucket, Status};
 use scurry_model::{ModelResult, Op, Random, Request, Snapshot, key, name};
 use std::collections::VecDeque;
 
@@ -102,12 +102,12 @@ impl Requests {
             period: None,
             offset_minutes: None,
         };
-        let of = |unit, item| Counted::Units { unit: name(unit), item };
+        let of = |unit, item| LimitSubject::Units { unit: name(unit), item };
         let (limit, terms) = match random.below(5) {
             0 => ("spend", set(of("cent", None), random.between(0, 2_000))),
             1 => ("data", set(of("octet", None), random.between(0, 30_000))),
             2 => ("rated", set(of("octet", Some(key(DATA_KEYS[1]))), random.between(0, 9_000))),
-            3 => ("open", set(Counted::Sessions, random.between(0, 20))),
+            3 => ("open", set(LimitSubject::Sessions, random.between(0, 20))),
             _ => (random.pick(&["spend", "data", "rated", "open"]), LimitTerms::Remove),
         };
         Op::Limit { txn: self.fresh('l'), limit: name(limit), terms }

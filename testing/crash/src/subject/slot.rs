@@ -3,7 +3,7 @@
 use super::requests::{Pending, Requests};
 use super::{compare, compare_chain, limits, shown, words_of, words_of_chain};
 use crate::views;
-use crate::wire::Words;
+use crate::wire::RequestWords;
 use anyhow::{Result, bail, ensure};
 use scurry_conformance::Value;
 use scurry_ledger::Time;
@@ -45,7 +45,7 @@ pub struct Slot {
 
 impl Act {
     /// Returns the request.
-    pub fn words(&self) -> Words {
+    pub fn words(&self) -> RequestWords {
         match self {
             Act::Alone(id, op) => words_of(id, op),
             Act::Chain(chain) => words_of_chain(chain),
@@ -134,7 +134,7 @@ impl Slot {
     }
 
     /// Returns requests that show all accounts, with these sessions.
-    pub fn state_requests(&self, sessions: &[String]) -> Vec<Words> {
+    pub fn state_requests(&self, sessions: &[String]) -> Vec<RequestWords> {
         self.ids().flat_map(|id| views::state_requests(id, sessions)).collect()
     }
 

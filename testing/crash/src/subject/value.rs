@@ -1,8 +1,8 @@
 //! A plain value of one client. Every write has new bytes, so that a lost or repeated one is visible.
 
-use super::{Asked, Doubt, Subject};
+use super::{InDoubt, ReplyTimes, Subject};
 use crate::clock::wall_ms;
-use crate::wire::{Words, int, words};
+use crate::wire::{RequestWords, int, words};
 use anyhow::{Result, bail, ensure};
 use scurry_conformance::Value;
 use scurry_model::Random;
@@ -126,7 +126,7 @@ impl PlainValue {
         }
     }
 
-    fn words(&self, act: &Act) -> Words {
+    fn words(&self, act: &Act) -> RequestWords {
         let key = &self.key;
         words(&match act {
             Act::Set(bytes) => format!("SET {key} {bytes}"),
@@ -157,7 +157,7 @@ impl Subject for PlainValue {
         &self.key
     }
 
-    fn next(&mut self, random: &mut Random) -> Words {
+    fn next(&mut self, random: &mut Random) -> RequestWords {
         let act = self.act(random);
         let words = self.words(&act);
         let expected = self.sent.act(&act);
@@ -176,12 +176,12 @@ impl Subject for PlainValue {
         Ok(())
     }
 
-    fn state_requests(&self) -> Vec<Words> {
+    fn state_requests(&self) -> Vec<RequestWords> {
         let key = &self.key;
         vec![words(&format!("GET {key}")), words(&format!("PEXPIRETIME {key}"))]
     }
 
-    fn check_state(&mut self, replies: &[Value], _: Asked) -> Result<Doubt> {
+    fn check_state(&mut self, replies: &[Value], _: ReplyTimes) -> Result<InDoubt> {
         let [get, expires] = replies else { bail!("no replies") };
         let (states, at) = (self.states(), int(expires)?);
         let Some(applied) = states.iter().position(|state| state.shows(get, at)) else {
@@ -191,14 +191,14 @@ impl Subject for PlainValue {
                 self.open
             );
         };
-        let doubt = Doubt { requests: self.open.len(), applied };
+        let doubt = InDoubt { requests: self.open.len(), applied };
         self.open.clear();
         self.known = states[applied].clone();
         self.sent = self.known.clone();
         Ok(doubt)
     }
 
-    fn repeat_requests(&mut self, _: &mut Random) -> Vec<Words> {
+    fn repeat_requests(&mut self, _: &mut Random) -> Vec<RequestWords> {
         // Plain commands have no id, so the server could not recognize a repetition.
         Vec::new()
     }

@@ -3,8 +3,8 @@
 use super::{BUCKETS, Generator};
 use crate::{Op, Pair, key, name};
 use scurry_ledger::{
-    Bucket, BucketAttributes, Counted, Cycle, DebitedItem, ItemAmount, LimitTerms, Name, Period,
-    Time,
+    Bucket, BucketAttributes, Cycle, DebitedItem, ItemAmount, LimitSubject, LimitTerms, Name,
+    Period, Time,
 };
 
 const TXNS: &[&str] = &["t0", "t1", "t2", "t3", "t4", "t5", "t6", "t7", "t8", "t9"];
@@ -255,25 +255,25 @@ impl Generator {
             return Op::Limit { txn, limit: name(limit), terms: LimitTerms::Remove };
         }
         let usual = match limit {
-            "open" => Counted::Sessions,
+            "open" => LimitSubject::Sessions,
             "item" => {
                 let item = self.random.pick(&[0.into(), 0.into(), key("-")]);
-                Counted::Units { unit: name("oct"), item: Some(item) }
+                LimitSubject::Units { unit: name("oct"), item: Some(item) }
             }
-            "hour" => Counted::Units { unit: name("sec"), item: None },
-            _ => Counted::Units { unit: name("oct"), item: None },
+            "hour" => LimitSubject::Units { unit: name("sec"), item: None },
+            _ => LimitSubject::Units { unit: name("oct"), item: None },
         };
-        let other = Counted::Units { unit: self.unit(), item: Some(1.into()) };
+        let other = LimitSubject::Units { unit: self.unit(), item: Some(1.into()) };
         let counted = if self.random.one_in(25) { other } else { usual };
         let amount = match self.random.below(30) {
             0 => self.amount(),
             1..4 if self.huge => i64::MAX,
-            _ if counted == Counted::Sessions => self.random.between(0, 3),
+            _ if counted == LimitSubject::Sessions => self.random.between(0, 3),
             _ => self.random.between(0, 40),
         };
         let periods = [Period::Hour, Period::Day, Period::Week, Period::Month, Period::None];
         let (mut period, mut offset_minutes) = (None, None);
-        if counted != Counted::Sessions || self.random.one_in(20) {
+        if counted != LimitSubject::Sessions || self.random.one_in(20) {
             let usual = if limit == "hour" { Period::Hour } else { Period::Day };
             period = match self.random.below(8) {
                 0 => None,
@@ -297,7 +297,7 @@ fn item(key: u32, unit: Name, amount: i64) -> ItemAmount {
 fn two_thresholds(pair: &Pair) -> Option<Vec<ItemAmount>> {
     let mut limits = pair.account.iter().flat_map(|account| &account.limits);
     let (unit, amount) = limits.find_map(|limit| match limit.counted {
-        Counted::Units { unit, item: None } if limit.amount > 4 => Some((unit, limit.amount)),
+        LimitSubject::Units { unit, item: None } if limit.amount > 4 => Some((unit, limit.amount)),
         _ => None,
     })?;
     let rest = 1 + amount / 10;

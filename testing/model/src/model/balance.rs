@@ -1,7 +1,7 @@
 //! Section 12, the commands with a transaction id, and section 4 for them.
 
 use super::calendar::Zone;
-use super::state::{Allowance, Counter, Part, State, Transaction};
+use super::state::{Allowance, Counter, DebitPart, State, Transaction};
 use super::{Context, Refusal, calendar, id, limit, provision, require};
 use scurry_ledger::{
     Answer, BucketAttributes, Cause, Code, Command, ItemAmount, ItemKey, Name, NewBucket, Period,
@@ -14,7 +14,7 @@ struct Effect {
     code: Code,
     amount: i128,
     cause: Cause,
-    parts: Option<Vec<Part>>,
+    parts: Option<Vec<DebitPart>>,
 }
 
 impl Effect {
@@ -151,10 +151,10 @@ fn perform(
             debit(state, context, &items.iter().map(one).collect::<Vec<_>>(), full)
         }
         Command::Refund { debit, amount, .. } => {
-            refund(state, context, debit, Wanted::Amount(amount), full)
+            refund(state, context, debit, RefundRequest::Amount(amount), full)
         }
         Command::RefundItems { debit, items, .. } => {
-            refund(state, context, debit, Wanted::Items(items), full)
+            refund(state, context, debit, RefundRequest::Items(items), full)
         }
         Command::Counter { counter, amount, unit, period, .. } => {
             count(state, context, counter, amount, (unit, period), full)
@@ -308,7 +308,7 @@ fn debit(
     if state.status != Status::Active {
         return Ok(Effect::denied(Code::ServiceDenied, 0, Cause::Status));
     }
-    let (mut all, mut parts): (i128, Vec<Part>) = (0, vec![]);
+    let (mut all, mut parts): (i128, Vec<DebitPart>) = (0, vec![]);
     for &(key, unit, amount) in items {
         let (debits, rest) = state.spread(unit.as_str(), amount.into(), context.now);
         let named = key.map(|key| key.to_string());
@@ -320,14 +320,14 @@ fn debit(
             return Ok(Effect::denied(Code::CreditLimitReached, 0, cause));
         }
         state.debit_counts((unit.as_str(), named), amount.into(), context.now);
-        let mut own: Vec<Part> = vec![];
+        let mut own: Vec<DebitPart> = vec![];
         for (serial, amount) in debits {
             state.bucket(serial).ok_or(Code::UnknownBucket)?.consumed += amount;
             match own.iter_mut().find(|part| part.serial == serial) {
                 Some(part) => part.left += amount,
                 None => {
                     let unit = unit.as_str().to_string();
-                    own.push(Part { key, unit, serial, left: amount });
+                    own.push(DebitPart { key, unit, serial, left: amount });
                 }
             }
         }
@@ -344,7 +344,7 @@ fn refund(
     state: &mut State,
     context: Context<'_>,
     debit: &[u8],
-    wanted: Wanted<'_>,
+    wanted: RefundRequest<'_>,
     full: bool,
 ) -> Result<Effect, Code> {
     let debit = id(debit)?;
@@ -354,17 +354,17 @@ fn refund(
     let mut parts = known.and_then(|t| t.parts.clone()).ok_or(Code::UnknownTransaction)?;
     let mut all = 0;
     let sums: Vec<Sum> = match wanted {
-        Wanted::Amount(amount) => {
+        RefundRequest::Amount(amount) => {
             require(amount.is_none() || !has_items, Code::NotApplicable)?;
             vec![(None, amount)]
         }
-        Wanted::Items(items) => {
+        RefundRequest::Items(items) => {
             let one = |item: &ItemAmount| (Some((item.key, item.unit)), Some(item.amount));
             items.iter().map(one).collect()
         }
     };
     for (item, amount) in sums {
-        let is_meant = |part: &Part| {
+        let is_meant = |part: &DebitPart| {
             item.is_none_or(|(key, unit)| part.key == Some(key) && part.unit == unit.as_str())
         };
         let places: Vec<usize> = (0..parts.len()).filter(|&at| is_meant(&parts[at])).collect();
@@ -404,7 +404,7 @@ fn refund(
 type Sum = (Option<(ItemKey, Name)>, Option<i64>);
 
 /// Request of a refund.
-enum Wanted<'a> {
+enum RefundRequest<'a> {
     Amount(Option<i64>),
     Items(&'a [ItemAmount]),
 }

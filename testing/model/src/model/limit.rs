@@ -1,8 +1,8 @@
 //! Section 14: limits.
 
 use super::state::{Limit, State};
-use super::{Context, Told, calendar, require};
-use scurry_ledger::{Code, Command, Counted, LimitTerms, Name, Period};
+use super::{Context, ReportedThreshold, calendar, require};
+use scurry_ledger::{Code, Command, LimitSubject, LimitTerms, Name, Period};
 use std::collections::BTreeMap;
 
 /// Returns the highest threshold that each limit has reported in the period of `now`.
@@ -21,7 +21,7 @@ pub(super) fn told(
     state: Option<&State>,
     command: &Command<'_>,
     now: i64,
-) -> Vec<Told> {
+) -> Vec<ReportedThreshold> {
     let (Some(state), false) = (state, matches!(command, Command::Limit { .. })) else {
         return vec![];
     };
@@ -193,8 +193,8 @@ pub(super) fn execute(
         return Ok(0);
     };
     let counted = match counted {
-        Counted::Sessions => None,
-        Counted::Units { unit, item } => {
+        LimitSubject::Sessions => None,
+        LimitSubject::Units { unit, item } => {
             Some((unit.as_str().to_string(), item.map(|key| key.to_string())))
         }
     };
@@ -245,9 +245,9 @@ pub(super) fn is_fine(terms: &LimitTerms) -> bool {
     let LimitTerms::Set { counted, amount, period, offset_minutes } = terms else { return true };
     let zone = offset_minutes.is_none_or(|minutes| (-14 * 60..=14 * 60).contains(&minutes));
     let periodical = period.is_some() || offset_minutes.is_some();
-    let without = *counted == Counted::Sessions || *period == Some(Period::None);
+    let without = *counted == LimitSubject::Sessions || *period == Some(Period::None);
     *amount >= 0
         && zone
-        && !(*counted == Counted::Sessions && periodical)
+        && !(*counted == LimitSubject::Sessions && periodical)
         && !(without && offset_minutes.is_some())
 }

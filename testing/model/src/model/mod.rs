@@ -50,11 +50,11 @@ impl From<Code> for Refusal {
 pub struct Model {
     limits: Limits,
     state: Option<State>,
-    told: Vec<Told>,
+    told: Vec<ReportedThreshold>,
 }
 
 /// Threshold that a Commit reports: the limit, the percent of its amount, and its used amount.
-pub(crate) type Told = (String, i128, i128);
+pub(crate) type ReportedThreshold = (String, i128, i128);
 
 /// Time and bounds of one command.
 #[derive(Clone, Copy)]
@@ -129,7 +129,7 @@ impl Model {
     }
 
     /// Returns the thresholds that the last Commit of a command reported, sorted by the ids of the limits.
-    pub(crate) fn told(&self) -> &[Told] {
+    pub(crate) fn told(&self) -> &[ReportedThreshold] {
         &self.told
     }
 

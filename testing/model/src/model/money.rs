@@ -1,13 +1,13 @@
 //! Sections 7 and 8: settle, grant, release.
 
-use super::state::{Item, State, take};
+use super::state::{ItemState, State, take};
 use scurry_ledger::{Cause, Code, ItemAnswer, ItemRequest, Overrun};
 
 /// Gives back every slice of some items, to `expired` where the bucket is expired.
 fn release(
     state: &mut State,
     session: &str,
-    which: impl Fn(&Item) -> bool,
+    which: impl Fn(&ItemState) -> bool,
     now: i64,
 ) -> Result<(), Code> {
     let mut back = vec![];

@@ -2,7 +2,7 @@
 
 use super::balance::value_at;
 use super::state::State;
-use scurry_ledger::{Account, Counted, Overrun, Status, Time};
+use scurry_ledger::{Account, LimitSubject, Overrun, Status, Time};
 use std::collections::BTreeMap;
 
 /// One account. Equal for a model and a ledger that agree.
@@ -152,8 +152,8 @@ impl Snapshot {
             LimitShot {
                 id: l.id.as_str().to_string(),
                 counted: match l.counted {
-                    Counted::Sessions => None,
-                    Counted::Units { unit, item } => {
+                    LimitSubject::Sessions => None,
+                    LimitSubject::Units { unit, item } => {
                         Some((unit.as_str().to_string(), item.map(|key| key.to_string())))
                     }
                 },
@@ -212,7 +212,7 @@ impl Snapshot {
             let bucket = state.buckets.iter().find(|bucket| bucket.serial == serial);
             bucket.map_or("?".to_string(), |bucket| bucket.id.clone())
         };
-        let item = |item: &super::state::Item| ItemShot {
+        let item = |item: &super::state::ItemState| ItemShot {
             key: item.key.clone(),
             unit: item.unit.clone(),
             slices: item.slices.iter().map(|slice| (name(slice.0), slice.1)).collect(),

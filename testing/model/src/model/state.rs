@@ -94,7 +94,7 @@ pub(crate) struct Session {
     pub(crate) deadline: i64,
     pub(crate) overrun: Overrun,
     pub(crate) blob: Vec<u8>,
-    pub(crate) items: Vec<Item>,
+    pub(crate) items: Vec<ItemState>,
     /// Every answer ever given: number, body, answer.
     pub(crate) answers: Vec<(u32, String, Answer)>,
     /// Number up to which gaps are given up.
@@ -102,7 +102,7 @@ pub(crate) struct Session {
 }
 
 #[derive(Clone, Debug)]
-pub(crate) struct Item {
+pub(crate) struct ItemState {
     pub(crate) key: String,
     pub(crate) unit: String,
     /// Serial number of the bucket, and the amount.
@@ -143,7 +143,7 @@ pub(crate) enum End {
 
 /// Part of a successful debit; parts are in the order in which the buckets were first debited, item by item.
 #[derive(Clone, Debug)]
-pub(crate) struct Part {
+pub(crate) struct DebitPart {
     pub(crate) key: Option<ItemKey>,
     pub(crate) unit: String,
     pub(crate) serial: u32,
@@ -158,7 +158,7 @@ pub(crate) struct Transaction {
     pub(crate) answer: Answer,
     pub(crate) forget: i64,
     /// Parts of a successful debit; None for anything else.
-    pub(crate) parts: Option<Vec<Part>>,
+    pub(crate) parts: Option<Vec<DebitPart>>,
     /// True when the debit had items.
     pub(crate) has_items: bool,
 }
@@ -198,14 +198,14 @@ impl Session {
         }
     }
 
-    pub(crate) fn item(&self, of: &ItemRequest) -> Option<&Item> {
+    pub(crate) fn item(&self, of: &ItemRequest) -> Option<&ItemState> {
         self.items.iter().find(|item| item.is(of))
     }
 
     /// Returns the item of a request, and adds it when the session does not have it.
-    pub(crate) fn item_or_new(&mut self, of: &ItemRequest) -> &mut Item {
+    pub(crate) fn item_or_new(&mut self, of: &ItemRequest) -> &mut ItemState {
         let place = self.items.iter().position(|item| item.is(of)).unwrap_or_else(|| {
-            self.items.push(Item {
+            self.items.push(ItemState {
                 key: of.key.to_string(),
                 unit: of.unit.as_str().to_string(),
                 slices: vec![],
@@ -223,7 +223,7 @@ impl Session {
     }
 }
 
-impl Item {
+impl ItemState {
     /// Reports whether key and unit are exactly the same as in the request.
     pub(crate) fn is(&self, of: &ItemRequest) -> bool {
         self.key == of.key.to_string() && self.unit == of.unit.as_str()

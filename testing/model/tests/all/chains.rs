@@ -4,7 +4,8 @@
 use scurry_engine::{APART_LEN, ChainOutcome, Config, HashKey, Outcome, Shard};
 use scurry_ledger::{AccountContribution, Answer, Code, Limits, Time, Totals, next_due};
 use scurry_model::{
-    Came, ChainOp, ChainResult, Event, Generator, Op, PairedAccounts, Random, What, with_links,
+    ChainOp, ChainResult, CommandOrTick, Event, Generator, Op, PairedAccounts, Random, StepResult,
+    with_links,
 };
 use std::collections::BTreeSet;
 
@@ -65,14 +66,14 @@ impl Run {
         let index = self.random.below(3);
         let id = ACCOUNTS[index];
         let event = self.generators[index].next(&self.books.pairs[id]);
-        let What::Do(op) = &event.what else { return self.tick() };
+        let CommandOrTick::Do(op) = &event.what else { return self.tick() };
         let came = self.books.step(id, &event)?;
         let key = self.shard.key(id.as_bytes());
         let outcome = op.with(|command| self.shard.execute(Time(event.at), key, command));
         let same = match (&came, &outcome) {
-            (Came::Replay(is), Outcome::Answer { answer, replayed: true })
-            | (Came::Commit(is), Outcome::Answer { answer, replayed: false }) => is == answer,
-            (Came::Reject(code), Outcome::Reject(rejection)) => *code == rejection.code,
+            (StepResult::Replay(is), Outcome::Answer { answer, replayed: true })
+            | (StepResult::Commit(is), Outcome::Answer { answer, replayed: false }) => is == answer,
+            (StepResult::Reject(code), Outcome::Reject(rejection)) => *code == rejection.code,
             _ => false,
         };
         if same { self.look(event.at) } else { Err(format!("{op:?}: {came:?}, shard {outcome:?}")) }
@@ -85,7 +86,7 @@ impl Run {
         for id in ACCOUNTS {
             let due = |books: &PairedAccounts| books.pairs[id].account.as_ref().and_then(next_due);
             while let Some(due) = due(&self.books).filter(|due| due.0 <= at) {
-                self.books.step(id, &Event { at: due.0, what: What::Tick })?;
+                self.books.step(id, &Event { at: due.0, what: CommandOrTick::Tick })?;
             }
         }
         while self.shard.tick(Time(at)) > 0 {}

@@ -3,19 +3,21 @@
 
 use scurry_codec::{FrameWriter, Framed, Record, Seal, decode_change, encode_change, read_frame};
 use scurry_ledger::{Account, Change, Decision, Time, apply, decide, tick};
-use scurry_model::{Generator, Pair, What};
+use scurry_model::{CommandOrTick, Generator, Pair};
 
 const SEEDS: u64 = 200;
 const STEPS: usize = 60;
 
-fn committed(pair: &Pair, what: &What, at: Time) -> Option<Change> {
+fn committed(pair: &Pair, what: &CommandOrTick, at: Time) -> Option<Change> {
     let account = pair.account.as_ref();
     match what {
-        What::Tick => tick(account?, at, &pair.limits),
-        What::Do(op) => match op.with(|command| decide(account, command, at, &pair.limits)) {
-            Decision::Commit(change, _) => Some(change),
-            _ => None,
-        },
+        CommandOrTick::Tick => tick(account?, at, &pair.limits),
+        CommandOrTick::Do(op) => {
+            match op.with(|command| decide(account, command, at, &pair.limits)) {
+                Decision::Commit(change, _) => Some(change),
+                _ => None,
+            }
+        }
     }
 }
 

@@ -1,9 +1,11 @@
 //! Exhaustive tests of small scopes: every sequence over a small alphabet is run on ledger and model side by side,
 //! depth first. A step that changed nothing is not continued: its continuations are covered without it.
 
-use scurry_ledger::{BucketAttributes, Counted, LimitTerms, Limits, Overrun, Period, Status, Time};
+use scurry_ledger::{
+    BucketAttributes, LimitSubject, LimitTerms, Limits, Overrun, Period, Status, Time,
+};
 use scurry_model::{
-    Came, ChainOp, ChainResult, Event, Op, Pair, PairedAccounts, Request, What, name,
+    ChainOp, ChainResult, CommandOrTick, Event, Op, Pair, PairedAccounts, Request, StepResult, name,
 };
 use std::fmt::Debug;
 
@@ -24,18 +26,18 @@ trait Both: Clone {
 }
 
 impl Both for Pair {
-    type Act = What;
+    type Act = CommandOrTick;
 
-    fn act(&mut self, at: i64, act: &What) -> Result<bool, String> {
+    fn act(&mut self, at: i64, act: &CommandOrTick) -> Result<bool, String> {
         let came = self.step(&Event { at, what: act.clone() })?;
-        Ok(matches!(came, Came::Commit(_) | Came::Ticked(true)))
+        Ok(matches!(came, StepResult::Commit(_) | StepResult::Ticked(true)))
     }
 }
 
 /// Step on several accounts.
 #[derive(Clone, Debug)]
 enum Turn {
-    Alone(&'static str, What),
+    Alone(&'static str, CommandOrTick),
     Chain(ChainOp),
 }
 
@@ -46,7 +48,7 @@ impl Both for PairedAccounts {
         match act {
             Turn::Alone(id, what) => {
                 let came = self.step(id, &Event { at, what: what.clone() })?;
-                Ok(matches!(came, Came::Commit(_) | Came::Ticked(true)))
+                Ok(matches!(came, StepResult::Commit(_) | StepResult::Ticked(true)))
             }
             Turn::Chain(chain) => {
                 let came = self.chain(at, chain)?;
@@ -65,12 +67,12 @@ struct Scope<Act> {
 }
 
 /// Runs `first`, then every sequence of up to `depth` letters. Returns the number of steps.
-fn all(limits: Limits, first: &[Op], letters: Vec<Letter<What>>, depth: usize) -> usize {
+fn all(limits: Limits, first: &[Op], letters: Vec<Letter<CommandOrTick>>, depth: usize) -> usize {
     let mut pair = Pair::new(limits);
     pair.thorough = false;
     for op in first {
-        let event = Event { at: START, what: What::Do(op.clone()) };
-        assert!(matches!(pair.step(&event), Ok(Came::Commit(_))), "{op:?}");
+        let event = Event { at: START, what: CommandOrTick::Do(op.clone()) };
+        assert!(matches!(pair.step(&event), Ok(StepResult::Commit(_))), "{op:?}");
     }
     Scope::of(&pair, letters, depth)
 }
@@ -148,8 +150,8 @@ fn two_buckets() -> Vec<Op> {
     vec![Op::create(&[]), topup_new("x", "a", 2, ending(3)), topup_new("y", "b", 1, with_floor(-1))]
 }
 
-fn ops(ops: Vec<Op>) -> Vec<Letter<What>> {
-    ops.into_iter().map(What::Do).map(Letter::Do).collect()
+fn ops(ops: Vec<Op>) -> Vec<Letter<CommandOrTick>> {
+    ops.into_iter().map(CommandOrTick::Do).map(Letter::Do).collect()
 }
 
 #[test]
@@ -165,7 +167,7 @@ fn every_short_life_of_one_session() {
         new(3).used(1, "u", 1).terminate(),
         Op::release("s"),
     ]);
-    letters.extend([Letter::Do(What::Tick), Letter::Wait(1), Letter::Wait(2)]);
+    letters.extend([Letter::Do(CommandOrTick::Tick), Letter::Wait(1), Letter::Wait(2)]);
     let steps = all(limits(), &two_buckets(), letters, 9);
     assert!(steps > 100_000, "only {steps} steps");
 }
@@ -182,7 +184,7 @@ fn every_short_tale_of_late_use() {
         Request::new("t", 1).used(1, "u", 1).late().update(),
         Op::release("s"),
     ]);
-    letters.extend([Letter::Do(What::Tick), Letter::Wait(2), Letter::Wait(4)]);
+    letters.extend([Letter::Do(CommandOrTick::Tick), Letter::Wait(2), Letter::Wait(4)]);
     let steps = all(limits(), &two_buckets(), letters, 8);
     assert!(steps > 100_000, "only {steps} steps");
 }
@@ -218,7 +220,7 @@ fn every_short_sequence_of_balance_commands() {
         Op::bucket("w", "b", with_floor(0)),
         Op::counter("c", "n", 1, Some(Period::Hour)),
     ]);
-    letters.extend([Letter::Do(What::Tick), Letter::Wait(3)]);
+    letters.extend([Letter::Do(CommandOrTick::Tick), Letter::Wait(3)]);
     let steps = all(limits(), &two_buckets(), letters, 7);
     assert!(steps > 100_000, "only {steps} steps");
 }
@@ -228,7 +230,7 @@ fn every_short_life_of_a_limit() {
     let new = |session, number| Request::new(session, number);
     let with = |txn: &str, limit, terms| Op::Limit { txn: txn.to_string(), limit, terms };
     let of_item = LimitTerms::Set {
-        counted: Counted::Units { unit: name("u"), item: Some(1.into()) },
+        counted: LimitSubject::Units { unit: name("u"), item: Some(1.into()) },
         amount: 1,
         period: None,
         offset_minutes: None,
@@ -278,18 +280,18 @@ fn every_short_tale_of_two_accounts_and_their_chains() {
             Request { keep_open: true, ..new("t", 0).ask(1, "u", 2).min(2) }.reserve(),
             Op::debit("g", "u", 1),
         ),
-        Turn::Alone("a", What::Do(Op::debit("d", "u", 2))),
-        Turn::Alone("b", What::Do(new("s", 0).ask(1, "u", 2).reserve())),
-        Turn::Alone("b", What::Do(Op::limit("l", "l", "u", 2, None))),
-        Turn::Alone("b", What::Tick),
+        Turn::Alone("a", CommandOrTick::Do(Op::debit("d", "u", 2))),
+        Turn::Alone("b", CommandOrTick::Do(new("s", 0).ask(1, "u", 2).reserve())),
+        Turn::Alone("b", CommandOrTick::Do(Op::limit("l", "l", "u", 2, None))),
+        Turn::Alone("b", CommandOrTick::Tick),
     ];
     let mut letters: Vec<_> = turns.into_iter().map(Letter::Do).collect();
     letters.push(Letter::Wait(2));
     let mut books = PairedAccounts::new(limits(), &["a", "b"]);
     for (id, pair) in &mut books.pairs {
         pair.thorough = false;
-        let what = What::Do(Op::create(&[("m", "u", 3)]));
-        assert!(matches!(pair.step(&Event { at: START, what }), Ok(Came::Commit(_))), "{id}");
+        let what = CommandOrTick::Do(Op::create(&[("m", "u", 3)]));
+        assert!(matches!(pair.step(&Event { at: START, what }), Ok(StepResult::Commit(_))), "{id}");
     }
     let steps = Scope::of(&books, letters, 6);
     assert!(steps > 100_000, "only {steps} steps");
@@ -311,7 +313,7 @@ fn every_short_end_of_an_account() {
         Op::topup("t", "a", 1),
         Op::adjust("v", "a", -1),
     ]);
-    letters.extend([Letter::Do(What::Tick), Letter::Wait(6)]);
+    letters.extend([Letter::Do(CommandOrTick::Tick), Letter::Wait(6)]);
     let steps = all(limits(), &[], letters, 7);
     assert!(steps > 100_000, "only {steps} steps");
 }
@@ -345,14 +347,14 @@ fn every_pair_of_bodies_is_told_apart() {
     }
     let mut pair = Pair::new(limits());
     pair.thorough = false;
-    let at = |op: &Op| Event { at: START, what: What::Do(op.clone()) };
+    let at = |op: &Op| Event { at: START, what: CommandOrTick::Do(op.clone()) };
     pair.step(&at(&Op::create(&[]))).expect("CREATE agrees");
     for (index, body) in bodies.iter().enumerate() {
         let mut denied = pair.clone();
-        assert!(matches!(denied.step(&at(body)), Ok(Came::Commit(_))), "{body:?}");
+        assert!(matches!(denied.step(&at(body)), Ok(StepResult::Commit(_))), "{body:?}");
         for (other, again) in bodies.iter().enumerate() {
             let came = denied.step(&at(again));
-            let replayed = came.as_ref().map(|came| matches!(came, Came::Replay(_)));
+            let replayed = came.as_ref().map(|came| matches!(came, StepResult::Replay(_)));
             assert_eq!(replayed, Ok(index == other), "{body:?} then {again:?}: {came:?}");
         }
     }

@@ -6,7 +6,7 @@ use scurry_engine::{
     WriteError, WrongType,
 };
 use scurry_ledger::{Command, Create, Status, Time};
-use scurry_model::{EntityOp, Held, Keys, Random, Refused, Until};
+use scurry_model::{EntityOp, KeyContent, Keys, Random, Refused, WriteExpiry};
 use std::collections::BTreeSet;
 
 const SEEDS: u64 = 400;
@@ -46,11 +46,11 @@ impl Both {
         self.now.saturating_add(after)
     }
 
-    fn until(&mut self) -> Until {
+    fn until(&mut self) -> WriteExpiry {
         match self.random.below(5) {
-            0 | 1 => Until::Forever,
-            2 => Until::Keep,
-            _ => Until::At(self.time()),
+            0 | 1 => WriteExpiry::Forever,
+            2 => WriteExpiry::Keep,
+            _ => WriteExpiry::At(self.time()),
         }
     }
 
@@ -89,7 +89,9 @@ impl Both {
 
     fn write(&mut self, bytes: &[u8], value: &[u8]) -> Result<(), String> {
         let stored = match self.model.at(self.now, bytes) {
-            Some(Held::Entity { version, .. } | Held::Tombstone { version, .. }) => *version,
+            Some(KeyContent::Entity { version, .. } | KeyContent::Tombstone { version, .. }) => {
+                *version
+            }
             _ => 0,
         };
         let near = u64::try_from(self.now + self.random.pick(&[-20, 0, 20, 21, 900])).expect("now");
@@ -120,7 +122,7 @@ impl Both {
         let (now, key) = (Time(self.now), self.shard.key(bytes));
         let create = Create { txn: None, status: Status::Active, identities: &[], buckets: &[] };
         let command = match self.model.at(self.now, bytes) {
-            Some(Held::Account) => {
+            Some(KeyContent::Account) => {
                 let closed = Command::Status { txn: None, status: Status::Closed, identities: &[] };
                 self.shard.execute(now, key, &closed);
                 Command::Delete { force: true }
@@ -134,10 +136,10 @@ impl Both {
         };
         let expected = match self.model.at(self.now, bytes) {
             None => {
-                self.model.held.insert(bytes.to_vec(), Held::Account);
+                self.model.held.insert(bytes.to_vec(), KeyContent::Account);
                 Ok(())
             }
-            Some(Held::Account) => {
+            Some(KeyContent::Account) => {
                 self.model.held.remove(bytes);
                 Ok(())
             }
@@ -196,7 +198,7 @@ impl Both {
         }
         same("SCAN", &scanned, &shown)?;
         for value in VALUES {
-            let has = |held: &Held| matches!(held, Held::Entity { value: v, .. } if v == value);
+            let has = |held: &KeyContent| matches!(held, KeyContent::Entity { value: v, .. } if v == value);
             let shown = self.model.shown(at).filter(|(_, held)| has(held));
             let expected: BTreeSet<Vec<u8>> = shown.map(|(key, _)| key.to_vec()).collect();
             same("FIND", &find(&self.shard, now, value), &expected)?;
@@ -218,45 +220,45 @@ fn find(shard: &Shard, now: Time, value: &[u8]) -> BTreeSet<Vec<u8>> {
     }
 }
 
-fn read(shard: &mut Shard, now: Time, bytes: &[u8]) -> Option<Held> {
+fn read(shard: &mut Shard, now: Time, bytes: &[u8]) -> Option<KeyContent> {
     let key = shard.key(bytes);
     if let Ok(value) = shard.value(now, key) {
-        return value.map(|value| Held::Value {
+        return value.map(|value| KeyContent::Value {
             bytes: value.bytes.to_vec(),
             expires: value.expires.map(|time| time.0),
         });
     }
     if let Ok(entity) = shard.entity(now, key) {
         return entity.map(|entity| match entity.state {
-            EntityState::Live { value, expires } => Held::Entity {
+            EntityState::Live { value, expires } => KeyContent::Entity {
                 value: value.to_vec(),
                 version: entity.version.get(),
                 expires: expires.map(|time| time.0),
             },
-            EntityState::Deleted { at, forget_at } => Held::Tombstone {
+            EntityState::Deleted { at, forget_at } => KeyContent::Tombstone {
                 version: entity.version.get(),
                 at: at.0,
                 expires: Some(forget_at.0),
             },
         });
     }
-    shard.account(now, key).ok().map(|_| Held::Account)
+    shard.account(now, key).ok().map(|_| KeyContent::Account)
 }
 
-fn kind(held: &Option<Held>) -> Option<KeyKind> {
+fn kind(held: &Option<KeyContent>) -> Option<KeyKind> {
     match held {
-        None | Some(Held::Tombstone { .. }) => None,
-        Some(Held::Account) => Some(KeyKind::Account),
-        Some(Held::Value { .. }) => Some(KeyKind::Value),
-        Some(Held::Entity { .. }) => Some(KeyKind::Entity),
+        None | Some(KeyContent::Tombstone { .. }) => None,
+        Some(KeyContent::Account) => Some(KeyKind::Account),
+        Some(KeyContent::Value { .. }) => Some(KeyKind::Value),
+        Some(KeyContent::Entity { .. }) => Some(KeyKind::Entity),
     }
 }
 
-fn expiry(until: Until) -> Expiry {
+fn expiry(until: WriteExpiry) -> Expiry {
     match until {
-        Until::Forever => Expiry::Never,
-        Until::Keep => Expiry::Keep,
-        Until::At(time) => Expiry::At(Time(time)),
+        WriteExpiry::Forever => Expiry::Never,
+        WriteExpiry::Keep => Expiry::Keep,
+        WriteExpiry::At(time) => Expiry::At(Time(time)),
     }
 }
 

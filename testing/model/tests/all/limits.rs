@@ -1,7 +1,7 @@
 //! Retries after a change of the configuration: none gets another answer, and none is executed twice.
 
 use scurry_ledger::{Code, Decision, Limits, Overrun, Time, decide};
-use scurry_model::{Event, Generator, Op, Pair, Random, What};
+use scurry_model::{CommandOrTick, Event, Generator, Op, Pair, Random};
 
 /// Draws bounds and defaults that are independent of the previous ones.
 fn others(random: &mut Random) -> Limits {
@@ -54,7 +54,7 @@ fn no_change_of_limits_changes_what_a_retry_gets() {
         for _ in 0..60 {
             let event = generator.next(&pair);
             pair.step(&event).expect("ledger and model agree");
-            let Event { at, what: What::Do(op) } = event else { continue };
+            let Event { at, what: CommandOrTick::Do(op) } = event else { continue };
             sent.extend(op.has_id().then_some(op));
             let changed = others(&mut random);
             for op in &sent {

@@ -1,11 +1,11 @@
 //! Seeded runs against the model: every step compares the decision and everything visible, and checks the invariants.
 //! SCURRY_SEEDS sets the number of seeds, SCURRY_SEED the first.
 
-mod sights;
+mod ambiguous_cases;
 
+use ambiguous_cases::{AmbiguousCases, Step};
 use scurry_ledger::{Answer, Time};
-use scurry_model::{Came, Event, Generator, Pair, What, guarded, report};
-use sights::{AmbiguousCases, Step};
+use scurry_model::{CommandOrTick, Event, Generator, Pair, StepResult, guarded, report};
 use std::collections::{BTreeMap, BTreeSet};
 
 const STEPS: usize = 60;
@@ -19,7 +19,7 @@ fn from_env(name: &str, otherwise: u64) -> u64 {
 fn seed(
     seed: u64,
     sighted: &mut BTreeMap<&'static str, usize>,
-) -> Result<Vec<(Event, Came)>, String> {
+) -> Result<Vec<(Event, StepResult)>, String> {
     let close = seed % 4 == 3;
     let (limits, mut generator) = if close { Generator::close(seed) } else { Generator::new(seed) };
     if seed % 20 == 7 {
@@ -35,7 +35,7 @@ fn seed(
         let before = pair.account.clone();
         match guarded(&mut pair, &event) {
             Ok(came) => {
-                if let What::Do(op) = &event.what {
+                if let CommandOrTick::Do(op) = &event.what {
                     let (before, at) = (before.as_ref(), Time(event.at));
                     let step = Step { before, limits: &limits, at, op, came: &came };
                     for name in sights.of(&step) {
@@ -55,17 +55,17 @@ fn seed(
 }
 
 /// Describes the command and outcome of a step.
-fn outcome((event, came): &(Event, Came)) -> String {
+fn outcome((event, came): &(Event, StepResult)) -> String {
     let command: String = match &event.what {
-        What::Tick => "Tick".to_string(),
-        What::Do(op) => format!("{op:?}").split(['(', ' ']).take(1).collect(),
+        CommandOrTick::Tick => "Tick".to_string(),
+        CommandOrTick::Do(op) => format!("{op:?}").split(['(', ' ']).take(1).collect(),
     };
     let code = match came {
-        Came::Ticked(true) => "due",
-        Came::Ticked(false) => "nothing",
-        Came::Replay(_) => "replay",
-        Came::Reject(code)
-        | Came::Commit(
+        StepResult::Ticked(true) => "due",
+        StepResult::Ticked(false) => "nothing",
+        StepResult::Replay(_) => "replay",
+        StepResult::Reject(code)
+        | StepResult::Commit(
             Answer::Account { code, .. }
             | Answer::Amount { code, .. }
             | Answer::Session { code, .. },
@@ -117,7 +117,7 @@ fn ledger_and_model_agree_on_every_step() {
         }
     }
     println!("{sighted:?}");
-    for name in sights::ALL {
+    for name in ambiguous_cases::ALL {
         assert!(sighted.contains_key(name), "no run came to this: {name}");
     }
 }

@@ -3,7 +3,7 @@
 
 use scurry_engine::{APART_LEN, Config, HashKey, Outcome, Shard};
 use scurry_ledger::{AccountContribution, Change, Limits, Time, Totals, next_due};
-use scurry_model::{Came, Event, Generator, Op, Pair, Random, Request, What};
+use scurry_model::{CommandOrTick, Event, Generator, Op, Pair, Random, Request, StepResult};
 use std::collections::BTreeMap;
 
 const SEEDS: u64 = 500;
@@ -27,17 +27,19 @@ impl Hosted {
     }
 
     fn run(&mut self, index: usize, at: i64, op: &Op) -> Result<(), String> {
-        let came = self.pairs[index].step(&Event { at, what: What::Do(op.clone()) })?;
+        let came = self.pairs[index].step(&Event { at, what: CommandOrTick::Do(op.clone()) })?;
         let outcome = op
             .with(|command| self.shard.execute(Time(at), self.shard.key(ACCOUNTS[index]), command));
         let same = match (&came, &outcome) {
-            (Came::Replay(expected), Outcome::Answer { answer, replayed: true }) => {
+            (StepResult::Replay(expected), Outcome::Answer { answer, replayed: true }) => {
                 expected == answer
             }
-            (Came::Commit(expected), Outcome::Answer { answer, replayed: false }) => {
+            (StepResult::Commit(expected), Outcome::Answer { answer, replayed: false }) => {
                 expected == answer
             }
-            (Came::Reject(expected), Outcome::Reject(rejection)) => *expected == rejection.code,
+            (StepResult::Reject(expected), Outcome::Reject(rejection)) => {
+                *expected == rejection.code
+            }
             _ => false,
         };
         if same { Ok(()) } else { Err(format!("ledger {came:?}, shard {outcome:?}")) }
@@ -60,7 +62,7 @@ impl Hosted {
                 return Err(format!("I9: {first:?} is due first, released was {release:?}"));
             }
             let index = ACCOUNTS.iter().position(|id| *id == release.1).unwrap_or(0);
-            self.pairs[index].step(&Event { at: release.0.0, what: What::Tick })?;
+            self.pairs[index].step(&Event { at: release.0.0, what: CommandOrTick::Tick })?;
         }
         Ok(())
     }
@@ -79,7 +81,7 @@ impl Hosted {
         for (pair, id) in self.pairs.iter_mut().zip(ACCOUNTS) {
             let due = |pair: &Pair| pair.account.as_ref().and_then(next_due);
             while let Some(due) = due(pair).filter(|due| due.0 <= at) {
-                pair.step(&Event { at: due.0, what: What::Tick })?;
+                pair.step(&Event { at: due.0, what: CommandOrTick::Tick })?;
                 expected.push((due, id.to_vec()));
             }
         }
@@ -173,9 +175,9 @@ fn a_shard_hosts_accounts_as_the_ledger_alone_would() {
             let index = step % ACCOUNTS.len();
             let event = generators[index].next(&hosted.pairs[index]);
             let done = match &event.what {
-                What::Do(op) => hosted.run(index, event.at, op),
-                What::Tick if random.one_in(2) => hosted.tick(event.at),
-                What::Tick => hosted.tick_torn(event.at, random.below(5)),
+                CommandOrTick::Do(op) => hosted.run(index, event.at, op),
+                CommandOrTick::Tick if random.one_in(2) => hosted.tick(event.at),
+                CommandOrTick::Tick => hosted.tick_torn(event.at, random.below(5)),
             };
             let done = done.and_then(|()| hosted.look(event.at, &limits));
             assert!(done.is_ok(), "seed {seed}, step {step}, {event:?}: {}", done.unwrap_err());

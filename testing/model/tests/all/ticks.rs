@@ -5,7 +5,9 @@
 
 use scurry_engine::{APART_LEN, Config, HashKey, Outcome, Shard};
 use scurry_ledger::{Account, Answer, Decision, Limits, Time, apply, decide, tick, view};
-use scurry_model::{Came, Generator, Model, ModelResult, Op, Pair, Random, Snapshot, What};
+use scurry_model::{
+    CommandOrTick, Generator, Model, ModelResult, Op, Pair, Random, Snapshot, StepResult,
+};
 
 const STEPS: usize = 40;
 /// Time after everything that can be due, ms: all deadlines and ends of validity below the end of time.
@@ -16,7 +18,7 @@ const ID: &[u8] = b"account";
 
 /// Implementation that keeps the account.
 trait Keeper {
-    fn execute(&mut self, at: i64, op: &Op) -> Came;
+    fn execute(&mut self, at: i64, op: &Op) -> StepResult;
     /// Does the work of a timer at clock time `at`.
     fn tick(&mut self, at: i64);
     fn look(&mut self, at: i64) -> Option<Snapshot>;
@@ -29,14 +31,14 @@ struct Bare {
 }
 
 impl Keeper for Bare {
-    fn execute(&mut self, at: i64, op: &Op) -> Came {
+    fn execute(&mut self, at: i64, op: &Op) -> StepResult {
         let account = self.account.as_ref();
         match op.with(|command| decide(account, command, Time(at), &self.limits)) {
-            Decision::Replay(answer) => Came::Replay(answer),
-            Decision::Reject(rejection) => Came::Reject(rejection.code),
+            Decision::Replay(answer) => StepResult::Replay(answer),
+            Decision::Reject(rejection) => StepResult::Reject(rejection.code),
             Decision::Commit(change, answer) => {
                 apply(&mut self.account, &change);
-                Came::Commit(answer)
+                StepResult::Commit(answer)
             }
         }
     }
@@ -55,11 +57,11 @@ impl Keeper for Bare {
 }
 
 impl Keeper for Model {
-    fn execute(&mut self, at: i64, op: &Op) -> Came {
+    fn execute(&mut self, at: i64, op: &Op) -> StepResult {
         match op.with(|command| Model::execute(self, Time(at), command)) {
-            ModelResult::Replay(answer) => Came::Replay(answer),
-            ModelResult::Reject(code) => Came::Reject(code),
-            ModelResult::Commit(answer) => Came::Commit(answer),
+            ModelResult::Replay(answer) => StepResult::Replay(answer),
+            ModelResult::Reject(code) => StepResult::Reject(code),
+            ModelResult::Commit(answer) => StepResult::Commit(answer),
         }
     }
 
@@ -73,12 +75,12 @@ impl Keeper for Model {
 }
 
 impl Keeper for Shard {
-    fn execute(&mut self, at: i64, op: &Op) -> Came {
+    fn execute(&mut self, at: i64, op: &Op) -> StepResult {
         let key = self.key(ID);
         match op.with(|command| Shard::execute(self, Time(at), key, command)) {
-            Outcome::Answer { answer, replayed: true } => Came::Replay(answer),
-            Outcome::Answer { answer, replayed: false } => Came::Commit(answer),
-            Outcome::Reject(rejection) => Came::Reject(rejection.code),
+            Outcome::Answer { answer, replayed: true } => StepResult::Replay(answer),
+            Outcome::Answer { answer, replayed: false } => StepResult::Commit(answer),
+            Outcome::Reject(rejection) => StepResult::Reject(rejection.code),
             other => panic!("{other:?}"),
         }
     }
@@ -107,7 +109,7 @@ enum Between {
 }
 
 /// Results of each step, without the counts of Commits.
-type Seen = Vec<(Option<Came>, Option<Snapshot>)>;
+type Seen = Vec<(Option<StepResult>, Option<Snapshot>)>;
 
 fn course(keeper: &mut dyn Keeper, events: &[(i64, Op)], between: Between) -> Seen {
     let mut random = Random::new(match between {
@@ -147,7 +149,7 @@ fn pass(keeper: &mut dyn Keeper, from: i64, to: i64, between: Between, random: &
     }
 }
 
-fn without_version(came: Came) -> Came {
+fn without_version(came: StepResult) -> StepResult {
     let of = |answer| match answer {
         Answer::Account { code, .. } => Answer::Account { code, version: 0 },
         Answer::Amount { code, amount, cause, .. } => {
@@ -156,8 +158,8 @@ fn without_version(came: Came) -> Came {
         session @ Answer::Session { .. } => session,
     };
     match came {
-        Came::Replay(answer) => Came::Replay(of(answer)),
-        Came::Commit(answer) => Came::Commit(of(answer)),
+        StepResult::Replay(answer) => StepResult::Replay(of(answer)),
+        StepResult::Commit(answer) => StepResult::Commit(of(answer)),
         other => other,
     }
 }
@@ -175,7 +177,7 @@ fn history(seed: u64) -> (Limits, Vec<(i64, Op)>) {
     for _ in 0..STEPS {
         let event = generator.next(&pair);
         clock = event.at.max(clock);
-        let What::Do(op) = event.what else { continue };
+        let CommandOrTick::Do(op) = event.what else { continue };
         bare.execute(clock, &op);
         pair.account.clone_from(&bare.account);
         Keeper::execute(&mut pair.model, clock, &op);

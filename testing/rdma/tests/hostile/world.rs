@@ -1,6 +1,6 @@
 //! A connection with a hostile peer, and other connections that must not be affected by it.
 
-use scurry_rdma_fabric::{Fabric, Limits, Pace, Raw, Side, SimQueue, Sizes, Stream};
+use scurry_rdma_fabric::{EndProgram, Fabric, Limits, Raw, SimQueue, Sizes, Stream, TurnLimits};
 use scurry_rdma_proto::fabric::{Event, Target};
 use scurry_rdma_proto::{Endpoint, Fault, Role, Settings, WINDOW_LEN_MIN};
 
@@ -12,7 +12,7 @@ pub(crate) struct World {
     pub(crate) attacker: Raw,
     /// Where the attacker may write next in the victim's window.
     pub(crate) window: Target,
-    others: [Side; 2],
+    others: [EndProgram; 2],
     now_ms: i64,
 }
 
@@ -35,8 +35,8 @@ impl World {
         let ends = fabric.connect([Limits::default(), Limits::default()]);
         let [up, down] = [1, 2].map(|seed| Stream::new(seed, Sizes::Mixed, 300_000));
         let others = [
-            Side::new(&fabric, ends[0], Role::Server, settings, [down.clone(), up.clone()]),
-            Side::new(&fabric, ends[1], Role::Client, settings, [up, down]),
+            EndProgram::new(&fabric, ends[0], Role::Server, settings, [down.clone(), up.clone()]),
+            EndProgram::new(&fabric, ends[1], Role::Client, settings, [up, down]),
         ];
         World { fabric, end, victim: Some(victim), attacker, window, others, now_ms: 0 }
     }
@@ -70,9 +70,9 @@ impl World {
 
     /// Checks that the others send and receive everything, and that nothing stays registered.
     pub(crate) fn assert_others_finish(mut self) {
-        let all = Pace { read: usize::MAX, formed: 10, publish: true };
+        let all = TurnLimits { read: usize::MAX, formed: 10, publish: true };
         let mut rounds = 0;
-        while !self.others.iter().all(Side::is_done) {
+        while !self.others.iter().all(EndProgram::is_done) {
             rounds += 1;
             assert!(rounds < 10_000, "the others come to no end");
             for side in &mut self.others {

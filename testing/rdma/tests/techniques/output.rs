@@ -2,7 +2,7 @@
 
 use crate::pair::{LEN, Pair, bytes, in_place, say};
 use scurry_rdma_fabric::Limits;
-use scurry_rdma_proto::{Fault, Handling, Settings};
+use scurry_rdma_proto::{Fault, SendBuffering, Settings};
 
 #[test]
 fn memory_that_is_refused_for_replies_ends_the_connection() {
@@ -47,7 +47,7 @@ fn without_inline_each_write_tells_when_its_vector_is_free() {
 #[test]
 fn output_may_be_copied_to_what_is_registered() {
     let settings =
-        Settings { output: Handling::Copied, inline_max: 0, staging_len: 1_000, ..in_place() };
+        Settings { output: SendBuffering::Copied, inline_max: 0, staging_len: 1_000, ..in_place() };
     let mut pair = Pair::new(settings);
     let said = bytes(20_000);
     let mut all = say(&mut pair.client, &said);
@@ -65,7 +65,7 @@ fn output_may_be_copied_to_what_is_registered() {
 #[test]
 fn what_is_copied_and_sent_makes_room() {
     let settings =
-        Settings { output: Handling::Copied, staging_len: 1_000, stagings: 1, ..in_place() };
+        Settings { output: SendBuffering::Copied, staging_len: 1_000, stagings: 1, ..in_place() };
     let mut pair = Pair::new(settings);
     say(&mut pair.client, &bytes(50_000));
     for _ in 0..1_000 {
@@ -132,7 +132,7 @@ fn doorbells_are_shared_unless_they_are_not() {
     let bells = |batch_doorbells| {
         let settings = Settings {
             batch_doorbells,
-            output: Handling::Copied,
+            output: SendBuffering::Copied,
             staging_len: 1_000,
             ..in_place()
         };
@@ -151,10 +151,10 @@ fn doorbells_are_shared_unless_they_are_not() {
 #[test]
 fn what_is_not_committed_does_not_leave() {
     for (output, inline_max) in [
-        (Handling::InPlace, 0),
-        (Handling::InPlace, 220),
-        (Handling::Copied, 0),
-        (Handling::Copied, 220),
+        (SendBuffering::InPlace, 0),
+        (SendBuffering::InPlace, 220),
+        (SendBuffering::Copied, 0),
+        (SendBuffering::Copied, 220),
     ] {
         let mut pair = Pair::new(Settings { output, inline_max, ..in_place() });
         let said = bytes(300);

@@ -16,7 +16,7 @@ pub struct Faults {
     /// A sync writes one sector to another place.
     pub misdirect: usize,
     /// Before an operation other programs take all free space, or give it back.
-    pub crowd: usize,
+    pub filled_by_others: usize,
     /// Files are created with zeros of the requested length.
     pub room: bool,
 }

@@ -1,6 +1,6 @@
 //! Clients, their requests and the answers.
 
-use super::truth::Lead;
+use super::truth::Leadership;
 use scurry_model::{ChainOp, Op};
 
 /// A client. It waits for one answer at a time.
@@ -11,14 +11,14 @@ pub(super) struct Client {
     /// The request that waits for an answer.
     pub(super) sent: Option<Request>,
     /// The content of a refused request, or of one with an unclear outcome. It is sent again with the same id.
-    pub(super) again: Option<Ask>,
+    pub(super) again: Option<RequestContent>,
     /// The content of the last answered request.
-    pub(super) answered: Option<Ask>,
+    pub(super) answered: Option<RequestContent>,
 }
 
 /// The content of a request.
 #[derive(Clone, Debug)]
-pub(super) enum Ask {
+pub(super) enum RequestContent {
     /// A command on the account with this index.
     Account(usize, Op),
     /// A chain of commands on several accounts.
@@ -31,14 +31,14 @@ pub(super) enum Ask {
     Audit,
 }
 
-impl Ask {
+impl RequestContent {
     /// Reports whether the request can be sent again: it has an id, or changes nothing.
     pub(super) fn is_safe(&self) -> bool {
         match self {
-            Ask::Account(_, op) => op.has_id(),
-            Ask::Chain(chain) => chain.iter().all(|(_, op)| op.has_id()),
-            Ask::Read | Ask::Audit => true,
-            Ask::Key => false,
+            RequestContent::Account(_, op) => op.has_id(),
+            RequestContent::Chain(chain) => chain.iter().all(|(_, op)| op.has_id()),
+            RequestContent::Read | RequestContent::Audit => true,
+            RequestContent::Key => false,
         }
     }
 }
@@ -48,14 +48,14 @@ impl Ask {
 pub(super) struct Request {
     pub(super) client: usize,
     pub(super) number: u64,
-    pub(super) ask: Ask,
+    pub(super) ask: RequestContent,
 }
 
 /// An answer that is held until the state that it shows is committed.
 #[derive(Debug)]
 pub(super) struct Reply {
     pub(super) request: Request,
-    pub(super) lead: Lead,
+    pub(super) lead: Leadership,
     /// The sequence of the shard when it formed the answer.
     pub(super) shows: u64,
     /// The last committed sequence at that time.
@@ -66,7 +66,7 @@ pub(super) struct Reply {
 
 /// The end of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fate {
+pub(super) enum RequestOutcome {
     Answered,
     /// The node does not lead, and has not executed the request.
     Refused,

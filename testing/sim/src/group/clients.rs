@@ -1,21 +1,21 @@
 //! The clients' behaviour: which requests they send, to which node, and how they repeat requests with unclear outcomes.
 
-use super::asks::{Ask, Fate, Reply, Request};
+use super::asks::{Reply, Request, RequestContent, RequestOutcome};
 use super::machine::Machine;
-use super::trio::Trio;
-use crate::beside::id;
-use crate::world::{ACCOUNTS, Checked};
+use super::trio::GroupSim;
+use crate::model_checked_shard::id;
+use crate::world::{ACCOUNTS, CheckResult};
 use scurry_consensus::replica::NodeId;
-use scurry_model::{ChainOp, Event, What};
+use scurry_model::{ChainOp, CommandOrTick, Event};
 
-impl Trio {
+impl GroupSim {
     /// Sends a request of a client that is idle. A waiting client sometimes gives up and asks again.
-    pub(super) fn ask(&mut self, client: usize) -> Checked {
+    pub(super) fn ask(&mut self, client: usize) -> CheckResult {
         if self.clients[client].sent.is_some() && !self.random.one_in(8) {
             return Ok(());
         }
         if let Some(request) = self.clients[client].sent.take() {
-            self.clients[client].again = Some(request.ask).filter(Ask::is_safe);
+            self.clients[client].again = Some(request.ask).filter(RequestContent::is_safe);
         }
         let Some(to) = self.pick_target() else { return Ok(()) };
         let again = self.clients[client].again.take();
@@ -29,10 +29,10 @@ impl Trio {
     }
 
     /// Puts a request into a node's inbox. If the node is down, the client repeats the request later.
-    pub(super) fn send(&mut self, client: usize, to: NodeId, ask: Ask) {
+    pub(super) fn send(&mut self, client: usize, to: NodeId, ask: RequestContent) {
         let Some(machine) = self.machines.get_mut(&to).filter(|machine| machine.running.is_some())
         else {
-            self.clients[client].again = Some(ask).filter(Ask::is_safe);
+            self.clients[client].again = Some(ask).filter(RequestContent::is_safe);
             return;
         };
         let own = &mut self.clients[client];
@@ -52,16 +52,16 @@ impl Trio {
         }
     }
 
-    fn fresh(&mut self, client: usize, to: NodeId) -> Ask {
+    fn fresh(&mut self, client: usize, to: NodeId) -> RequestContent {
         match self.random.below(12) {
-            0 | 1 => return Ask::Read,
-            2 if self.random.one_in(3) => return Ask::Audit,
-            3..6 => return Ask::Key,
+            0 | 1 => return RequestContent::Read,
+            2 if self.random.one_in(3) => return RequestContent::Audit,
+            3..6 => return RequestContent::Key,
             // Repeats a request that was answered.
             6 if let Some(ask) = &self.clients[client].answered => return ask.clone(),
             _ => {}
         }
-        let Some(machine) = self.machines.get_mut(&to) else { return Ask::Read };
+        let Some(machine) = self.machines.get_mut(&to) else { return RequestContent::Read };
         let newest = self.truth.newest();
         let lead = machine.running.as_ref().and_then(|running| running.lead.as_ref());
         let world = lead.map_or(&*newest, |(_, world)| world);
@@ -76,29 +76,29 @@ impl Trio {
             let (at, op) = match is_chain {
                 true => generator.link(pair),
                 false => match generator.next(pair) {
-                    Event { at, what: What::Do(op) } => (at, op),
+                    Event { at, what: CommandOrTick::Do(op) } => (at, op),
                     // The generator lets time pass instead of sending a command.
-                    Event { at, what: What::Tick } => {
+                    Event { at, what: CommandOrTick::Tick } => {
                         machine.clock = at;
-                        return Ask::Read;
+                        return RequestContent::Read;
                     }
                 },
             };
             machine.clock = at;
             if !is_chain {
-                return Ask::Account(index, op);
+                return RequestContent::Account(index, op);
             }
             chain.push((id(index), op));
         }
-        Ask::Chain(chain)
+        RequestContent::Chain(chain)
     }
 
     /// Ends a request: the client is idle again, and later repeats the request if it was not answered.
-    pub(super) fn ends(&mut self, request: &Request, fate: Fate) {
+    pub(super) fn ends(&mut self, request: &Request, fate: RequestOutcome) {
         match fate {
-            Fate::Answered => {}
-            Fate::Refused => self.counts.refused += 1,
-            Fate::Lost => self.counts.lost += 1,
+            RequestOutcome::Answered => {}
+            RequestOutcome::Refused => self.counts.refused += 1,
+            RequestOutcome::Lost => self.counts.lost += 1,
         }
         let client = &mut self.clients[request.client];
         if client.sent.as_ref().is_none_or(|sent| sent.number != request.number) {
@@ -106,17 +106,17 @@ impl Trio {
             return;
         }
         client.sent = None;
-        let ask = Some(request.ask.clone()).filter(Ask::is_safe);
+        let ask = Some(request.ask.clone()).filter(RequestContent::is_safe);
         match fate {
-            Fate::Answered => client.answered = ask.or(client.answered.take()),
-            Fate::Refused | Fate::Lost => client.again = ask,
+            RequestOutcome::Answered => client.answered = ask.or(client.answered.take()),
+            RequestOutcome::Refused | RequestOutcome::Lost => client.again = ask,
         }
     }
 
     /// Sends an answer. The state that it shows must be committed, and must have been the newest when it was formed.
-    pub(super) fn answered(&mut self, reply: &Reply) -> Checked {
+    pub(super) fn answered(&mut self, reply: &Reply) -> CheckResult {
         let Reply { request, lead, shows, known, is_new } = reply;
-        if !self.truth.is_sure(*lead, *shows) {
+        if !self.truth.is_state_committed(*lead, *shows) {
             let committed = self.truth.sequence();
             return Err(format!("{reply:?} is answered, and committed is {committed}"));
         }
@@ -125,7 +125,7 @@ impl Trio {
         }
         self.counts.answers += u64::from(*is_new);
         self.counts.reads += u64::from(!*is_new);
-        self.ends(request, Fate::Answered);
+        self.ends(request, RequestOutcome::Answered);
         Ok(())
     }
 
@@ -138,7 +138,7 @@ impl Trio {
     pub(super) fn give_up(&mut self) {
         for client in &mut self.clients {
             if let Some(request) = client.sent.take() {
-                client.again = Some(request.ask).filter(Ask::is_safe);
+                client.again = Some(request.ask).filter(RequestContent::is_safe);
             }
         }
     }

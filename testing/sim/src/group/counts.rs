@@ -32,7 +32,7 @@ pub struct GroupCounts {
     /// Nodes that ended because their disk failed.
     pub failed: u64,
     /// Paused leaders that continued.
-    pub awakened: u64,
+    pub resumed_leaders: u64,
     /// Published snapshots.
     pub snapshots: u64,
     /// Nodes whose log was replaced by a snapshot.
@@ -41,7 +41,7 @@ pub struct GroupCounts {
     /// Nodes that replaced other nodes.
     pub joined: u64,
     /// Nodes that were lost after the group had reported that it can lose any one node.
-    pub borne: u64,
+    pub tolerated_losses: u64,
     /// Groups that reported that they cannot lose a node.
     pub warned: u64,
 }
@@ -64,12 +64,12 @@ impl GroupCounts {
         self.beside += other.beside;
         self.crashes += other.crashes;
         self.failed += other.failed;
-        self.awakened += other.awakened;
+        self.resumed_leaders += other.resumed_leaders;
         self.snapshots += other.snapshots;
         self.caught_up += other.caught_up;
         self.transfers += other.transfers;
         self.joined += other.joined;
-        self.borne += other.borne;
+        self.tolerated_losses += other.tolerated_losses;
         self.warned += other.warned;
     }
 }

@@ -1,10 +1,10 @@
 //! The end of a run: without faults the nodes must agree, serve, and hold the same state.
 
-use super::asks::Ask;
+use super::asks::RequestContent;
 use super::machine::Machine;
-use super::trio::Trio;
+use super::trio::GroupSim;
 use crate::audit::{audit, entries_of};
-use crate::world::Checked;
+use crate::world::CheckResult;
 use scurry_consensus::replica::{NodeId, Sequence};
 use scurry_ledger::Time;
 
@@ -15,9 +15,9 @@ const PASSES_MAX: usize = 1_000;
 /// The rounds within which a node that has its memory must serve.
 const SERVED_MAX: usize = 200;
 
-impl Trio {
+impl GroupSim {
     /// Ticks every node, and processes everything that follows from it.
-    pub(super) fn round(&mut self) -> Checked {
+    pub(super) fn round(&mut self) -> CheckResult {
         for id in self.ids(Machine::is_up) {
             self.tick(id)?;
         }
@@ -52,14 +52,14 @@ impl Trio {
             self.work(id)?;
         }
         let is_asked = self.machines[&id].running.as_ref().is_some_and(|r| !r.inputs.is_empty());
-        self.hear(id)?;
+        self.process_inputs(id)?;
         self.turn(id)?;
         self.rebuild(id)?;
         Ok(has_task || is_asked || self.trace.lines() != before || !self.network.is_empty())
     }
 
     /// Forms a group of all nodes, before faults begin.
-    pub(super) fn settle(&mut self) -> Checked {
+    pub(super) fn settle(&mut self) -> CheckResult {
         for _ in 0..ROUNDS_MAX {
             self.round()?;
             if self.leader().is_some_and(|leader| self.is_whole(leader)) {
@@ -70,12 +70,12 @@ impl Trio {
     }
 
     /// Ends all faults, and checks that the nodes then serve and agree.
-    pub(super) fn heal(&mut self) -> Checked {
+    pub(super) fn heal(&mut self) -> CheckResult {
         self.trace.add("nothing fails any more".to_owned());
         self.is_calm = true;
         self.network.cuts.clear();
         for machine in self.machines.values_mut() {
-            machine.disk.mend();
+            machine.disk.clear_faults();
             machine.disk.stop_after(u64::MAX);
             (machine.is_paused, machine.is_stalled) = (false, false);
             // A node that was replaced is not started again.
@@ -89,7 +89,7 @@ impl Trio {
             self.start(id)?;
         }
         self.give_up();
-        self.serve_beside()?;
+        self.check_service_during_rebuild()?;
         for _ in 0..ROUNDS_MAX {
             self.round()?;
             for id in self.ids(|machine| !machine.is_gone) {
@@ -103,7 +103,11 @@ impl Trio {
                 }
                 // The nodes have to serve while they catch up.
                 for client in 0..self.clients.len() {
-                    self.send(client, leader, if client == 0 { Ask::Audit } else { Ask::Key });
+                    self.send(
+                        client,
+                        leader,
+                        if client == 0 { RequestContent::Audit } else { RequestContent::Key },
+                    );
                 }
             } else if self.random.one_in(20) {
                 // The node that has the request may have ended or lost its leadership: clients ask again.
@@ -116,7 +120,7 @@ impl Trio {
 
     /// Checks that the group serves while recoveries of shards are postponed, if a voter has its memory. A recovery may
     /// take long, and the other nodes must not wait for it.
-    fn serve_beside(&mut self) -> Checked {
+    fn check_service_during_rebuild(&mut self) -> CheckResult {
         self.rebuilds_wait = true;
         let mut is_served = false;
         for _ in 0..SERVED_MAX {
@@ -167,7 +171,7 @@ impl Trio {
     }
 
     /// Checks that every member has the same entries, byte for byte, and shows the state of the models.
-    fn is_same(&mut self) -> Checked {
+    fn is_same(&mut self) -> CheckResult {
         let sequence = self.truth.sequence();
         let world = self.truth.world(sequence).ok_or("the end is not known")?;
         let running =

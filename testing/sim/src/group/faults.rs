@@ -1,12 +1,12 @@
 //! Faults of nodes, clocks, disks and connections.
 
 use super::machine::Machine;
-use super::trio::{NODES, Trio};
-use crate::world::Checked;
+use super::trio::{GroupSim, NODES};
+use crate::world::CheckResult;
 use scurry_consensus::replica::NodeId;
 use scurry_consensus::shard::Plan;
 
-impl Trio {
+impl GroupSim {
     fn happens(&mut self, once_in: usize) -> bool {
         once_in > 0 && self.random.one_in(once_in)
     }
@@ -18,7 +18,7 @@ impl Trio {
     }
 
     /// Injects the faults of this step.
-    pub(super) fn fail(&mut self) -> Checked {
+    pub(super) fn fail(&mut self) -> CheckResult {
         if self.happens(self.plan.lose) {
             self.network.lose(&mut self.random);
         }
@@ -96,7 +96,7 @@ impl Trio {
         }
         machine.is_paused = !machine.is_paused;
         let (id, is_paused) = (machine.id, machine.is_paused);
-        self.counts.awakened += u64::from(!is_paused && machine.leads());
+        self.counts.resumed_leaders += u64::from(!is_paused && machine.leads());
         self.trace.add(format!("{id} stands still: {is_paused}"));
     }
 
@@ -115,7 +115,7 @@ impl Trio {
 
     /// Replaces a node by an empty one. The old node is lost with its disk, or runs until the group removes it. Does
     /// nothing while the last replacement has no vote.
-    fn replace(&mut self) -> Checked {
+    fn replace(&mut self) -> CheckResult {
         let Some(leader) = self.leader().filter(|leader| self.is_whole(*leader)) else {
             return Ok(());
         };

@@ -2,10 +2,10 @@
 //! node, the others must serve without it.
 
 use super::machine::Machine;
-use super::trio::Trio;
-use crate::world::Checked;
+use super::trio::GroupSim;
+use crate::world::CheckResult;
 use scurry_consensus::replica::NodeId;
-use scurry_consensus::shard::{Health, Outlook, Voter};
+use scurry_consensus::shard::{Health, LostNodeCheck, Voter};
 use std::collections::BTreeMap;
 
 /// The rounds after which all nodes have noticed the faults.
@@ -13,9 +13,9 @@ const NOTICED: usize = 60;
 /// The rounds within which the other nodes must serve.
 const SERVES: usize = 200;
 
-impl Trio {
+impl GroupSim {
     /// Loses the leader or another node, if the leader reports that any one node can be lost.
-    pub(super) fn lose_one_more(&mut self) -> Checked {
+    pub(super) fn lose_one_more(&mut self) -> CheckResult {
         self.freeze()?;
         for _ in 0..NOTICED {
             self.round()?;
@@ -33,11 +33,11 @@ impl Trio {
     }
 
     /// Stops injecting faults, and keeps the existing ones.
-    fn freeze(&mut self) -> Checked {
+    fn freeze(&mut self) -> CheckResult {
         self.trace.add("what is wrong stays as it is".to_owned());
         self.is_calm = true;
         for machine in self.machines.values_mut() {
-            machine.disk.mend();
+            machine.disk.clear_faults();
             machine.disk.stop_after(u64::MAX);
         }
         self.rebuilds_wait = true;
@@ -83,9 +83,9 @@ impl Trio {
             id: *id,
             health: healths.get(id).filter(|_| reaches(id)),
             lag: group.lag(*id),
-            stands_still: group.stands_still(*id),
+            stands_still: group.is_node_stalled(*id),
         };
-        Outlook { leader, voters: voters.iter().map(voter).collect() }.why_not()
+        LostNodeCheck { leader, voters: voters.iter().map(voter).collect() }.why_not()
     }
 
     /// Returns the health that a node reports; None if it is down or paused.
@@ -107,7 +107,7 @@ impl Trio {
     }
 
     /// Loses the leader or another node, and checks that the others serve.
-    fn lose(&mut self, leader: NodeId) -> Checked {
+    fn lose(&mut self, leader: NodeId) -> CheckResult {
         let lost = match self.random.one_in(3) {
             false => leader,
             true => self.one(|machine| !machine.is_gone).unwrap_or(leader),
@@ -115,7 +115,7 @@ impl Trio {
         let Some(term) = self.term_of(leader) else { return Ok(()) };
         let crash = self.random.pick(self.plan.crashes);
         self.crash(lost, crash);
-        self.counts.borne += 1;
+        self.counts.tolerated_losses += 1;
         for _ in 0..SERVES {
             self.round()?;
             let Some(serves) = self.leader() else { continue };

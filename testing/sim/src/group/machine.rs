@@ -1,7 +1,7 @@
 //! A node: the parts that survive a crash, and its running processes.
 
 use super::asks::Request;
-use super::running::{BALLOT, Running};
+use super::running::{BALLOT, NodeProcess};
 use crate::SimDisk;
 use crate::SimFile;
 use crate::reach::REACH;
@@ -23,7 +23,7 @@ pub(super) struct Machine {
     pub(super) is_stalled: bool,
     /// True when the node was replaced. It may run until the group removes it, and is not started again.
     pub(super) is_gone: bool,
-    pub(super) running: Option<Box<Running>>,
+    pub(super) running: Option<Box<NodeProcess>>,
     /// Requests that wait for a turn of its core.
     pub(super) inbox: VecDeque<Request>,
 }

@@ -1,7 +1,7 @@
 //! Changes of the members, decided as in the host of a server: a new node becomes a learner and gets a vote when it has
 //! caught up, and a replaced node is removed.
 
-use super::trio::Trio;
+use super::trio::GroupSim;
 use scurry_codec::{GroupMember, GroupMembers};
 use scurry_consensus::replica::{Members, NodeId};
 use scurry_consensus::shard::Plan;
@@ -10,9 +10,9 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 /// The number of entries that a node may lack when it gets a vote.
 const LAG_MAX: u64 = 256;
 
-impl Trio {
+impl GroupSim {
     /// Lets a leader propose the next change of members. A leader without its memory instead passes leadership on.
-    pub(super) fn look_around(&mut self, id: NodeId) {
+    pub(super) fn propose_membership(&mut self, id: NodeId) {
         let wanted = self.ids(|machine| !machine.is_gone);
         let Some(machine) = self.machines.get_mut(&id) else { return };
         let Some(running) = machine.running.as_mut() else { return };
@@ -23,7 +23,7 @@ impl Trio {
                 |node: &NodeId| running.group.lag(*node).is_some_and(|lag| lag <= LAG_MAX);
             let others = members.voters().iter().filter(|node| **node != id);
             if let Some(to) = others.copied().find(lacks_little) {
-                running.group.pass_on(to);
+                running.group.hand_over_if_settled(to);
             }
             return;
         }

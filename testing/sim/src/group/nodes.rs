@@ -1,9 +1,9 @@
 //! Adds, starts and crashes nodes.
 
 use super::machine::Machine;
-use super::running::{Running, Terms};
-use super::trio::Trio;
-use crate::world::Checked;
+use super::running::{NodeProcess, StartParameters};
+use super::trio::GroupSim;
+use crate::world::CheckResult;
 use crate::{Crash, Faults, SimDisk};
 use scurry_consensus::replica::{NodeId, Settings};
 use scurry_engine::{Config, HashKey};
@@ -12,9 +12,9 @@ use scurry_replicas::node;
 /// The number of starts that may fail in succession before the disk stops injecting faults.
 const STARTS_MAX: usize = 4;
 
-impl Trio {
+impl GroupSim {
     /// Adds an empty node, and starts it.
-    pub(super) fn add_node(&mut self) -> Checked {
+    pub(super) fn add_node(&mut self) -> CheckResult {
         self.nodes += 1;
         let id = node(self.nodes);
         let faults = Faults { room: self.plan.faults.room, ..Faults::default() };
@@ -27,7 +27,7 @@ impl Trio {
     }
 
     /// Starts a node that is down, with the files on its disk.
-    pub(super) fn start(&mut self, id: NodeId) -> Checked {
+    pub(super) fn start(&mut self, id: NodeId) -> CheckResult {
         for attempt in 0.. {
             let off = self.machines.get(&id).is_some_and(|machine| machine.disk.is_off());
             if off {
@@ -39,7 +39,7 @@ impl Trio {
                 return Ok(());
             }
             if attempt == STARTS_MAX {
-                machine.disk.mend();
+                machine.disk.clear_faults();
             } else if !self.is_calm
                 && machine.starts > 0
                 && self.plan.crash > 0
@@ -53,7 +53,7 @@ impl Trio {
             let seed = id.get() << 48 ^ machine.starts << 32 ^ self.log.id;
             let settings = Settings { window: self.plan.window, ..Settings::new(id, seed) };
             let errors = machine.disk.errors();
-            let terms = Terms {
+            let terms = StartParameters {
                 log: self.log,
                 config: Config { hash_key: key, ..self.config.clone() },
                 founder: node(1),
@@ -61,7 +61,7 @@ impl Trio {
                 segment_len: self.plan.segment_len,
                 truth: &mut self.truth,
             };
-            match Running::start(&machine.disk, machine.starts, terms) {
+            match NodeProcess::start(&machine.disk, machine.starts, terms) {
                 // The crash that was set above: start again.
                 _ if machine.disk.is_off() => {}
                 Ok(running) => {

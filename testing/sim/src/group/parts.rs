@@ -5,12 +5,12 @@
 use super::machine::Machine;
 use super::running::Input;
 use super::sending::Receiving;
-use super::trio::Trio;
+use super::trio::GroupSim;
 use scurry_consensus::replica::{Index, NodeId};
-use scurry_consensus::shard::{Came, base_from};
+use scurry_consensus::shard::{ReceivedSnapshot, base_from};
 use scurry_engine::{Disk, File, clear_incoming, incoming_name};
 
-impl Trio {
+impl GroupSim {
     /// Returns the sender and the receiver of each snapshot that is being sent.
     pub(super) fn sendings(&self) -> Vec<(NodeId, NodeId)> {
         let up = self.machines.values().filter(|machine| machine.is_up());
@@ -122,7 +122,7 @@ impl Trio {
             disk.sync_dir().map_err(text)?;
             receiving.file = None;
             let base = base_from(&offer.base)?;
-            let came = Came { from, number, offer: Box::new(offer), base };
+            let came = ReceivedSnapshot { from, number, offer: Box::new(offer), base };
             target.inputs.push_back(Input::Came(Box::new(came)));
         }
         Ok(None)

@@ -3,9 +3,9 @@
 use super::counts::GroupCounts;
 use super::machine::Machine;
 use super::plan::GroupTheme;
-use super::trio::{NODES, Trio};
+use super::trio::{GroupSim, NODES};
 use crate::Failure;
-use crate::world::Checked;
+use crate::world::CheckResult;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// The result of a run without a fault.
@@ -19,7 +19,7 @@ pub struct GroupReport {
 
 /// Runs one seed. Fails with the first fault that a check or a panic of the code shows.
 pub fn run(theme: GroupTheme, seed: u64) -> Result<GroupReport, Failure> {
-    let mut trio = Trio::new(theme, seed);
+    let mut trio = GroupSim::new(theme, seed);
     let done = catch_unwind(AssertUnwindSafe(|| trio.run()));
     let trace = trio.trace.clone();
     let why = match done {
@@ -35,8 +35,8 @@ pub fn run(theme: GroupTheme, seed: u64) -> Result<GroupReport, Failure> {
     Err(Failure { why, tail: trace.tail() })
 }
 
-impl Trio {
-    fn run(&mut self) -> Checked {
+impl GroupSim {
+    fn run(&mut self) -> CheckResult {
         for _ in 0..NODES {
             self.add_node()?;
         }
@@ -57,7 +57,7 @@ impl Trio {
         Ok(())
     }
 
-    fn step(&mut self) -> Checked {
+    fn step(&mut self) -> CheckResult {
         self.fail()?;
         match self.random.below(20) {
             0 | 1 => self.tick_one(),
@@ -72,7 +72,7 @@ impl Trio {
                 None => Ok(()),
             },
             9..13 => match self.one(Machine::is_up) {
-                Some(id) => self.hear(id),
+                Some(id) => self.process_inputs(id),
                 None => Ok(()),
             },
             13..16 => match self.one(Machine::is_up) {
@@ -87,13 +87,13 @@ impl Trio {
         }
     }
 
-    fn tick_one(&mut self) -> Checked {
+    fn tick_one(&mut self) -> CheckResult {
         let Some(id) = self.one(Machine::is_up) else { return Ok(()) };
         self.tick(id)
     }
 
     /// Delivers one of the oldest packets.
-    fn deliver(&mut self) -> Checked {
+    fn deliver(&mut self) -> CheckResult {
         let double = self.plan.double > 0 && self.random.one_in(self.plan.double);
         let machines = &self.machines;
         // Packets to a paused node wait.
@@ -106,7 +106,7 @@ impl Trio {
     }
 
     /// Runs a step of a background thread: recovers a shard that waits for it, and sends a part of a snapshot.
-    fn background(&mut self) -> Checked {
+    fn background(&mut self) -> CheckResult {
         if let Some(id) = self.one(|machine| {
             machine.is_up() && machine.running.as_ref().is_some_and(|r| r.rebuild.is_some())
         }) && (self.plan.rebuild == 0 || self.random.one_in(self.plan.rebuild))

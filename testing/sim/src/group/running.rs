@@ -3,16 +3,17 @@
 use super::asks::Reply;
 use super::counts::GroupCounts;
 use super::sending::{Receiving, Sending};
-use super::truth::{Lead, Truth};
-use crate::job::Job;
+use super::truth::{CommittedHistory, Leadership};
+use crate::job::SnapshotJob;
 use crate::reach::REACH;
-use crate::world::{Checked, World};
+use crate::world::{CheckResult, World};
 use crate::{SimDisk, SimFile, Trace};
 use scurry_codec::LogFormat;
 use scurry_consensus::replica::{Index, Message, NodeId, Sequence, Settings};
 use scurry_consensus::shard::{
-    Begun, Body, Came, CoreEnd, FromCore, Grouped, LogDevice, LogPosition, Offer, Outlet, Remade,
-    ShardFiles, ShardGroup, Stored, Task, ToCore, Word, Worked, begin, recover_to,
+    CoreEnd, FrameBytes, FromCore, GroupCore, HostActions, LogDevice, LogPosition, RebuiltShard,
+    ReceivedSnapshot, ShardFiles, ShardGroup, ShardGroupParts, SnapshotMessage, SnapshotOffer,
+    Stored, Task, TaskOutcome, ToCore, begin, recover_to,
 };
 use scurry_engine::{
     Config, Disk, LogBallot, LogFollower, LogId, LogReach, LogWriter, RequiredExtent, Shard,
@@ -33,10 +34,10 @@ pub(super) enum Input {
     /// A shard was recovered up to this entry, or the recovery failed.
     Rebuilt {
         index: Index,
-        outcome: Result<Remade, String>,
+        outcome: Result<RebuiltShard, String>,
     },
     /// A received snapshot is complete and on the device.
-    Came(Box<Came>),
+    Came(Box<ReceivedSnapshot>),
     /// The sending of a snapshot has ended. The index is the entry at which the receiver's log now begins.
     Sent {
         to: NodeId,
@@ -45,7 +46,7 @@ pub(super) enum Input {
 }
 
 /// The processes of a node while it runs.
-pub(super) struct Running {
+pub(super) struct NodeProcess {
     pub(super) group: ShardGroup,
     pub(super) device: LogDevice<SimDisk>,
     tasks: Receiver<Task>,
@@ -60,16 +61,16 @@ pub(super) struct Running {
     terms: VecDeque<u64>,
     pub(super) from_core: Receiver<FromCore>,
     pub(super) inputs: VecDeque<Input>,
-    pub(super) core: Grouped,
+    pub(super) core: GroupCore,
     pub(super) shard: Shard,
     /// True while the shard is empty, or while it may show executed records that are not committed.
     pub(super) is_in_doubt: bool,
     /// The last time that the core has shown, milliseconds.
     pub(super) latest: i64,
     /// The leadership of the core and the models of its shard; None while it does not lead.
-    pub(super) lead: Option<(Lead, World)>,
+    pub(super) lead: Option<(Leadership, World)>,
     pub(super) held: VecDeque<(u64, Reply)>,
-    pub(super) job: Option<Job>,
+    pub(super) job: Option<SnapshotJob>,
     /// The position up to which the shard is to be recovered; None if no recovery waits.
     pub(super) rebuild: Option<LogPosition>,
     pub(super) sending: BTreeMap<NodeId, Sending>,
@@ -83,19 +84,23 @@ pub(super) struct Running {
 }
 
 /// The parameters of a start.
-pub(super) struct Terms<'a> {
+pub(super) struct StartParameters<'a> {
     pub(super) log: LogId,
     pub(super) config: Config,
     pub(super) founder: NodeId,
     pub(super) settings: Settings,
     pub(super) segment_len: u64,
-    pub(super) truth: &'a mut Truth,
+    pub(super) truth: &'a mut CommittedHistory,
 }
 
-impl Running {
+impl NodeProcess {
     /// Starts a node with the files on its disk, as a server does.
-    pub(super) fn start(disk: &SimDisk, starts: u64, terms: Terms<'_>) -> Result<Running, String> {
-        let Terms { log, config, founder, settings, segment_len, truth } = terms;
+    pub(super) fn start(
+        disk: &SimDisk,
+        starts: u64,
+        terms: StartParameters<'_>,
+    ) -> Result<NodeProcess, String> {
+        let StartParameters { log, config, founder, settings, segment_len, truth } = terms;
         let mut disk = disk.clone();
         let text = |error: std::io::Error| error.to_string();
         let note = |error: scurry_engine::NoteError| error.to_string();
@@ -122,7 +127,7 @@ impl Running {
         let (shard, since) = match files.shows() {
             None => {
                 let recovered = recover_to(&mut disk, log, config, Sequence(sequence));
-                let Remade { shard, at } = recovered.map_err(|error| error.to_string())?;
+                let RebuiltShard { shard, at } = recovered.map_err(|error| error.to_string())?;
                 (*shard, at)
             }
             Some(_) => {
@@ -132,7 +137,7 @@ impl Running {
             }
         };
         let begun = begin(0, files, settings, founder, 0, Arc::new(|| {}))?;
-        let Begun { group, device, tasks, reader, orders, progress } = begun;
+        let ShardGroupParts { group, device, tasks, reader, orders, progress } = begun;
         let knows = group.replica.committed().0;
         if knows < committed {
             return Err(format!("its files show entry {committed}, and its replica {knows}"));
@@ -141,8 +146,8 @@ impl Running {
         let (tell, from_core) = channel();
         let host = Box::new(move |news| tell.send(news).is_ok());
         let base = group.replica.base().index.0;
-        let mut running = Running {
-            core: Grouped::new(CoreEnd::new(host, core_orders, progress), log),
+        let mut running = NodeProcess {
+            core: GroupCore::new(CoreEnd::new(host, core_orders, progress), log),
             group,
             device,
             tasks,
@@ -172,7 +177,7 @@ impl Running {
     }
 
     /// Compares the entries that the replica considers committed with the truth.
-    fn tell(&mut self, truth: &mut Truth) -> Checked {
+    fn tell(&mut self, truth: &mut CommittedHistory) -> CheckResult {
         let replica = &self.group.replica;
         let committed = replica.committed().min(replica.last()).0;
         truth.commits(replica, self.sure, committed)?;
@@ -181,7 +186,7 @@ impl Running {
     }
 
     /// Receives a message of another node, with its frames.
-    pub(super) fn receive(&mut self, bytes: &[u8], trace: &Trace) -> Checked {
+    pub(super) fn receive(&mut self, bytes: &[u8], trace: &Trace) -> CheckResult {
         let (message, bodies) = unpack(bytes).ok_or("a packet that nobody has sent")?;
         let message = Message::decode(&message).map_err(|error| error.to_string())?;
         match self.group.receive(message, bodies) {
@@ -200,10 +205,10 @@ impl Running {
     pub(super) fn act(
         &mut self,
         network: &mut Network,
-        truth: &mut Truth,
+        truth: &mut CommittedHistory,
         counts: &mut GroupCounts,
-    ) -> Checked {
-        let mut ways = Ways {
+    ) -> CheckResult {
+        let mut ways = NodeOutlet {
             id: self.group.replica.id(),
             network,
             reader: &mut self.reader,
@@ -243,7 +248,7 @@ impl Running {
     }
 
     /// Reports whether this is the snapshot that the node is receiving now.
-    pub(super) fn receives(&self, came: &Came) -> bool {
+    pub(super) fn receives(&self, came: &ReceivedSnapshot) -> bool {
         let receiving = self.receiving.as_ref();
         receiving.is_some_and(|r| (r.from, r.number) == (came.from, came.number))
     }
@@ -273,15 +278,15 @@ impl Running {
             true
         };
         match self.device.work(task, more, &tell, &|| {}) {
-            Worked::GoesOn(next) => self.next_task = next,
-            Worked::Ends => self.has_ended = true,
+            TaskOutcome::GoesOn(next) => self.next_task = next,
+            TaskOutcome::Ends => self.has_ended = true,
         }
         self.inputs.extend(told.into_inner());
     }
 }
 
 /// The group's access to the network, the files and the threads of its node.
-struct Ways<'a> {
+struct NodeOutlet<'a> {
     id: NodeId,
     network: &'a mut Network,
     reader: &'a mut LogFollower<SimDisk>,
@@ -292,8 +297,8 @@ struct Ways<'a> {
     rebuild: &'a mut Option<LogPosition>,
 }
 
-impl Outlet for Ways<'_> {
-    fn send(&mut self, _: u16, message: &Message, bodies: Vec<Body>) -> bool {
+impl HostActions for NodeOutlet<'_> {
+    fn send(&mut self, _: u16, message: &Message, bodies: Vec<FrameBytes>) -> bool {
         let mut bytes = Vec::new();
         message.encode(&mut bytes);
         let bytes = pack(&bytes, &bodies);
@@ -301,19 +306,19 @@ impl Outlet for Ways<'_> {
         true
     }
 
-    fn read(&mut self, _: u16, sequence: Sequence) -> Option<Body> {
+    fn read(&mut self, _: u16, sequence: Sequence) -> Option<FrameBytes> {
         if self.reader.next() != sequence.get() && !self.reader.seek(sequence.get()).ok()? {
             return None;
         }
         let frame = self.reader.raw().ok()??;
-        Some(Body::new(frame.to_vec()))
+        Some(FrameBytes::new(frame.to_vec()))
     }
 
     fn renewed(&mut self, _: u16) {
         self.reader.renew();
     }
 
-    fn catch_up(&mut self, _: u16, to: NodeId, offer: Offer) {
+    fn catch_up(&mut self, _: u16, to: NodeId, offer: SnapshotOffer) {
         *self.number += 1;
         self.sending.insert(to, Sending::new(*self.number, offer));
     }
@@ -322,14 +327,14 @@ impl Outlet for Ways<'_> {
         !self.sending.is_empty()
     }
 
-    fn answer(&mut self, _: u16, to: NodeId, number: u64, word: Word) {
+    fn answer(&mut self, _: u16, to: NodeId, number: u64, word: SnapshotMessage) {
         // Any other answer than Done refuses the snapshot.
         if let Some(receiving) = self.receiving.take_if(|r| (r.from, r.number) == (to, number))
-            && word != Word::Done
+            && word != SnapshotMessage::Done
         {
             *self.receiving = Some(receiving.refused());
         }
-        if word == Word::Done {
+        if word == SnapshotMessage::Done {
             *self.received = Some((to, number));
         }
     }
@@ -340,7 +345,7 @@ impl Outlet for Ways<'_> {
 }
 
 /// Encodes a message and its frames, each after its length.
-fn pack(message: &[u8], bodies: &[Body]) -> Vec<u8> {
+fn pack(message: &[u8], bodies: &[FrameBytes]) -> Vec<u8> {
     let mut bytes = Vec::new();
     let parts = [message].into_iter().chain(bodies.iter().map(|body| &body[..]));
     for part in parts {
@@ -350,7 +355,7 @@ fn pack(message: &[u8], bodies: &[Body]) -> Vec<u8> {
     bytes
 }
 
-fn unpack(mut bytes: &[u8]) -> Option<(Vec<u8>, Vec<Body>)> {
+fn unpack(mut bytes: &[u8]) -> Option<(Vec<u8>, Vec<FrameBytes>)> {
     let mut parts = Vec::new();
     while let Some((len, rest)) = bytes.split_first_chunk() {
         let len = usize::try_from(u32::from_le_bytes(*len)).ok()?;
@@ -359,5 +364,5 @@ fn unpack(mut bytes: &[u8]) -> Option<(Vec<u8>, Vec<Body>)> {
         bytes = rest;
     }
     let mut parts = parts.into_iter();
-    Some((parts.next()?, parts.map(Body::new).collect()))
+    Some((parts.next()?, parts.map(FrameBytes::new).collect()))
 }

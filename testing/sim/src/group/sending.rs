@@ -2,17 +2,17 @@
 
 use crate::SimFile;
 use scurry_consensus::replica::NodeId;
-use scurry_consensus::shard::Offer;
+use scurry_consensus::shard::SnapshotOffer;
 
 /// A snapshot that is being sent. The file is None until it is opened.
 pub(super) struct Sending {
     pub(super) number: u64,
-    pub(super) offer: Offer,
+    pub(super) offer: SnapshotOffer,
     pub(super) file: Option<SimFile>,
 }
 
 impl Sending {
-    pub(super) fn new(number: u64, offer: Offer) -> Sending {
+    pub(super) fn new(number: u64, offer: SnapshotOffer) -> Sending {
         Sending { number, offer, file: None }
     }
 }

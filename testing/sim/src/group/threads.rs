@@ -1,15 +1,15 @@
 //! The work of a node's threads other than its core: the host, the log's device, and the thread that recovers a shard.
 
 use super::running::Input;
-use super::trio::Trio;
-use crate::world::Checked;
+use super::trio::GroupSim;
+use crate::world::CheckResult;
 use scurry_consensus::replica::NodeId;
 use scurry_consensus::shard::recover_to;
 use scurry_engine::{Config, HashKey};
 
-impl Trio {
+impl GroupSim {
     /// Advances the time of a node and ticks its host, which may then change the members.
-    pub(super) fn tick(&mut self, id: NodeId) -> Checked {
+    pub(super) fn tick(&mut self, id: NodeId) -> CheckResult {
         let clock = self.random.pick(&[1, 5, 30]);
         if let Some(machine) = self.machines.get_mut(&id) {
             machine.clock += clock;
@@ -17,11 +17,11 @@ impl Trio {
                 running.group.tick();
             }
         }
-        self.look_around(id);
+        self.propose_membership(id);
         self.act(id)
     }
 
-    pub(super) fn receive(&mut self, from: NodeId, to: NodeId, bytes: &[u8]) -> Checked {
+    pub(super) fn receive(&mut self, from: NodeId, to: NodeId, bytes: &[u8]) -> CheckResult {
         let Some(machine) = self.machines.get_mut(&to) else { return Ok(()) };
         let Some(running) = machine.running.as_mut() else {
             // There is no connection to a node that is down, and the sender notices that.
@@ -35,7 +35,7 @@ impl Trio {
     }
 
     /// Executes a task of a node's device.
-    pub(super) fn work(&mut self, id: NodeId) -> Checked {
+    pub(super) fn work(&mut self, id: NodeId) -> CheckResult {
         let orders = self.random.pick(&[0, 1, 30]);
         if self.plan.crash > 0
             && !self.is_calm
@@ -53,7 +53,7 @@ impl Trio {
     }
 
     /// Passes messages of the core and of the threads to a node's host, and carries out the effects.
-    pub(super) fn hear(&mut self, id: NodeId) -> Checked {
+    pub(super) fn process_inputs(&mut self, id: NodeId) -> CheckResult {
         let most = self.random.pick(&[1, 3, 100]);
         self.with(id, |trio, machine| {
             let Some(running) = machine.running.as_mut() else { return Ok(()) };
@@ -61,7 +61,7 @@ impl Trio {
                 let from_core = running.from_core.try_recv().ok();
                 let has_said = from_core.is_some();
                 if let Some(news) = from_core {
-                    running.group.core_says(news);
+                    running.group.on_core_message(news);
                 }
                 match running.inputs.pop_front() {
                     Some(Input::Stored(stored)) => running.group.stored(stored),
@@ -91,7 +91,7 @@ impl Trio {
     }
 
     /// Recovers a shard up to the position that the host has requested.
-    pub(super) fn rebuild(&mut self, id: NodeId) -> Checked {
+    pub(super) fn rebuild(&mut self, id: NodeId) -> CheckResult {
         if self.rebuilds_wait {
             return Ok(());
         }

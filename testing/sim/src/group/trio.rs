@@ -4,9 +4,9 @@ use super::asks::Client;
 use super::counts::GroupCounts;
 use super::machine::Machine;
 use super::plan::{GroupPlan, GroupTheme};
-use super::truth::Truth;
+use super::truth::CommittedHistory;
 use crate::Trace;
-use crate::world::{Checked, World};
+use crate::world::{CheckResult, World};
 use scurry_consensus::replica::NodeId;
 use scurry_engine::{APART_LEN, Config, LogId};
 use scurry_model::{Generator, Random};
@@ -17,14 +17,14 @@ use std::collections::BTreeMap;
 pub(super) const NODES: usize = 3;
 /// The number of clients. Each waits for one answer at a time.
 const CLIENTS: usize = 4;
-pub(super) struct Trio {
+pub(super) struct GroupSim {
     pub(super) plan: GroupPlan,
     pub(super) random: Random,
     pub(super) trace: Trace,
     pub(super) config: Config,
     pub(super) log: LogId,
     pub(super) network: Network,
-    pub(super) truth: Truth,
+    pub(super) truth: CommittedHistory,
     pub(super) machines: BTreeMap<NodeId, Machine>,
     pub(super) clients: Vec<Client>,
     pub(super) generators: [Generator; 3],
@@ -37,8 +37,8 @@ pub(super) struct Trio {
     pub(super) counts: GroupCounts,
 }
 
-impl Trio {
-    pub(super) fn new(theme: GroupTheme, seed: u64) -> Trio {
+impl GroupSim {
+    pub(super) fn new(theme: GroupTheme, seed: u64) -> GroupSim {
         let mut random = Random::new(seed);
         let plan = GroupPlan::new(theme, &mut random);
         let (limits, first) = Generator::new(random.next_u64());
@@ -54,12 +54,12 @@ impl Trio {
         let mut others = || Generator::new(random.next_u64()).1;
         let generators = [first, others(), others()];
         let log = LogId { id: random.next_u64(), core: 0 };
-        let truth = Truth::new(World::new(&limits, &config));
+        let truth = CommittedHistory::new(World::new(&limits, &config));
         let (network, machines) = (Network::default(), BTreeMap::new());
         let clients = (0..CLIENTS).map(|_| Client::default()).collect();
         let counts = GroupCounts::default();
         let trace = Trace::default();
-        Trio {
+        GroupSim {
             plan,
             random,
             trace,
@@ -102,7 +102,7 @@ impl Trio {
     pub(super) fn with<R: Default>(
         &mut self,
         id: NodeId,
-        what: impl FnOnce(&mut Trio, &mut Machine) -> Result<R, String>,
+        what: impl FnOnce(&mut GroupSim, &mut Machine) -> Result<R, String>,
     ) -> Result<R, String> {
         let Some(mut machine) = self.machines.remove(&id) else { return Ok(R::default()) };
         let done = what(self, &mut machine);
@@ -130,7 +130,7 @@ impl Trio {
         done
     }
 
-    pub(super) fn act(&mut self, id: NodeId) -> Checked {
+    pub(super) fn act(&mut self, id: NodeId) -> CheckResult {
         self.with(id, |trio, machine| match machine.running.as_mut() {
             Some(running) => running.act(&mut trio.network, &mut trio.truth, &mut trio.counts),
             None => Ok(()),

@@ -1,13 +1,13 @@
 //! The committed entries, as an observer of all nodes knows them, and the state of the models after each.
 
-use crate::world::{Checked, World};
-use scurry_consensus::replica::{Entry, Index, Kind, Replica};
+use crate::world::{CheckResult, World};
+use scurry_consensus::replica::{Entry, EntryKind, Index, Replica};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
 /// A leadership: the time in which a node executes commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Lead {
+pub(super) struct Leadership {
     /// The term of the leadership.
     pub(super) term: u64,
     /// The sequence up to which everything was committed when the leadership began.
@@ -15,25 +15,25 @@ pub(super) struct Lead {
 }
 
 /// A committed entry.
-struct Sure {
+struct CommittedEntry {
     entry: Entry,
     /// The last sequence of the entry.
     last: u64,
 }
 
 /// Everything that is committed, and everything that may yet be.
-pub(super) struct Truth {
-    entries: Vec<Sure>,
+pub(super) struct CommittedHistory {
+    entries: Vec<CommittedEntry>,
     /// The models after each committed sequence at which a command ended.
     worlds: BTreeMap<u64, Rc<World>>,
     /// The models after each executed sequence that is not known to be committed, by term and sequence.
     made: BTreeMap<(u64, u64), Rc<World>>,
 }
 
-impl Truth {
-    pub(super) fn new(world: World) -> Truth {
+impl CommittedHistory {
+    pub(super) fn new(world: World) -> CommittedHistory {
         let worlds = BTreeMap::from([(0, Rc::new(world))]);
-        Truth { entries: Vec::new(), worlds, made: BTreeMap::new() }
+        CommittedHistory { entries: Vec::new(), worlds, made: BTreeMap::new() }
     }
 
     /// Returns the number of committed entries.
@@ -50,7 +50,7 @@ impl Truth {
     /// change is committed. Before that, a node that restarts may count votes by the old members, and need the vote of
     /// an old member that is lost for good.
     pub(super) fn has_settled(&self) -> bool {
-        self.entries.last().is_some_and(|sure| matches!(sure.entry.kind, Kind::Frame(_)))
+        self.entries.last().is_some_and(|sure| matches!(sure.entry.kind, EntryKind::Frame(_)))
     }
 
     /// Returns the models after a committed sequence; None if no command ended at it.
@@ -64,12 +64,12 @@ impl Truth {
     }
 
     /// Records the models after commands that a leader has executed up to this sequence.
-    pub(super) fn makes(&mut self, lead: Lead, sequence: u64, world: &World) {
+    pub(super) fn record_executed(&mut self, lead: Leadership, sequence: u64, world: &World) {
         self.made.insert((lead.term, sequence), Rc::new(world.clone()));
     }
 
     /// Reports whether the state that a leader showed at a sequence is committed.
-    pub(super) fn is_sure(&self, lead: Lead, sequence: u64) -> bool {
+    pub(super) fn is_state_committed(&self, lead: Leadership, sequence: u64) -> bool {
         if sequence > self.sequence() {
             return false;
         }
@@ -81,7 +81,7 @@ impl Truth {
 
     /// Records that a node considers the entries after `from` up to `to` committed. Fails if another node has committed
     /// a different entry at the same index, or if this node skips entries.
-    pub(super) fn commits(&mut self, replica: &Replica, from: u64, to: u64) -> Checked {
+    pub(super) fn commits(&mut self, replica: &Replica, from: u64, to: u64) -> CheckResult {
         let from = from.max(replica.base().index.0);
         for index in from + 1..=to {
             let entry = replica.entry(Index(index)).ok_or("what is committed is not there")?;
@@ -102,17 +102,17 @@ impl Truth {
         Ok(())
     }
 
-    fn add(&mut self, entry: Entry) -> Checked {
+    fn add(&mut self, entry: Entry) -> CheckResult {
         let before = self.sequence();
         let last = match &entry.kind {
-            Kind::Frame(descriptor) if descriptor.first.get() == before + 1 => {
+            EntryKind::Frame(descriptor) if descriptor.first.get() == before + 1 => {
                 descriptor.last.get()
             }
-            Kind::Frame(descriptor) => {
+            EntryKind::Frame(descriptor) => {
                 return Err(format!("behind {before} comes {descriptor:?}"));
             }
             // An entry without commands uses one sequence and changes no account or key.
-            Kind::Empty | Kind::Switched | Kind::Members(_) => {
+            EntryKind::Empty | EntryKind::MembersFinal | EntryKind::Members(_) => {
                 let same = self.newest();
                 self.worlds.insert(before + 1, same);
                 before + 1
@@ -120,7 +120,7 @@ impl Truth {
         };
         let term = entry.term.0;
         // The leader of the term must have executed all of the frame.
-        if matches!(entry.kind, Kind::Frame(_)) {
+        if matches!(entry.kind, EntryKind::Frame(_)) {
             let made = self.made.extract_if((term, before + 1)..=(term, last), |_, _| true);
             let made: Vec<_> = made.map(|((_, sequence), world)| (sequence, world)).collect();
             if made.last().is_none_or(|(sequence, _)| *sequence != last) {
@@ -128,7 +128,7 @@ impl Truth {
             }
             self.worlds.extend(made);
         }
-        self.entries.push(Sure { entry, last });
+        self.entries.push(CommittedEntry { entry, last });
         Ok(())
     }
 }

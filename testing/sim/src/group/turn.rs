@@ -1,24 +1,24 @@
 //! A turn of a node's core, in the same order as in a server: it processes the host's orders, sends replies, executes
 //! requests, runs timers, and passes the executed records to the host.
 
-use super::asks::{Ask, Fate, Reply, Request};
+use super::asks::{Reply, Request, RequestContent, RequestOutcome};
 use super::machine::Machine;
-use super::running::Running;
-use super::trio::Trio;
-use super::truth::Lead;
+use super::running::NodeProcess;
+use super::trio::GroupSim;
+use super::truth::Leadership;
 use crate::audit::audit;
-use crate::beside::Beside;
-use crate::job::Job;
-use crate::world::Checked;
+use crate::job::SnapshotJob;
+use crate::model_checked_shard::ModelCheckedShard;
+use crate::world::CheckResult;
 use scurry_consensus::replica::{NodeId, Sequence};
 use scurry_engine::{Disk, snapshot_name};
 use scurry_ledger::Time;
-use scurry_model::{Came, ChainResult};
+use scurry_model::{ChainResult, StepResult};
 
 /// The most requests of a turn.
 const REQUESTS_MAX: usize = 4;
 
-impl Running {
+impl NodeProcess {
     /// Returns the time that the core shows. It never goes back.
     fn now(&mut self, clock: i64) -> Time {
         self.latest = self.latest.max(clock);
@@ -26,8 +26,8 @@ impl Running {
     }
 }
 
-impl Trio {
-    pub(super) fn turn(&mut self, id: NodeId) -> Checked {
+impl GroupSim {
+    pub(super) fn turn(&mut self, id: NodeId) -> CheckResult {
         self.with(id, |trio, machine| {
             trio.commit(machine)?;
             trio.execute_some(machine)?;
@@ -40,12 +40,12 @@ impl Trio {
 
     /// Ends a turn: passes the executed records to the host, carries out the host's orders, and sends the replies that
     /// need not wait any more.
-    fn commit(&mut self, machine: &mut Machine) -> Checked {
+    fn commit(&mut self, machine: &mut Machine) -> CheckResult {
         let Some(running) = machine.running.as_mut() else { return Ok(()) };
         let now = running.now(machine.clock);
         let led = running.core.leads();
         running.core.end_turn(&mut running.shard, now);
-        let is_void = running.core.obey(&mut running.shard, now);
+        let is_void = running.core.carry_out_orders(&mut running.shard, now);
         if is_void && let Some(job) = running.job.take() {
             job.abandon();
         }
@@ -60,7 +60,7 @@ impl Trio {
                 format!("{} leads behind {from}, which is not committed", machine.id)
             })?;
             self.trace.add(format!("{} leads in term {term} behind {from}", machine.id));
-            running.lead = Some((Lead { term, from }, (*world).clone()));
+            running.lead = Some((Leadership { term, from }, (*world).clone()));
         }
         if !running.core.leads() {
             running.lead = None;
@@ -69,7 +69,7 @@ impl Trio {
         self.look_at_follower(machine)
     }
 
-    fn release(&mut self, machine: &mut Machine) -> Checked {
+    fn release(&mut self, machine: &mut Machine) -> CheckResult {
         let Some(running) = machine.running.as_mut() else { return Ok(()) };
         while let Some((turn, _)) = running.held.front() {
             let leaves = *turn <= running.core.confirmed().get();
@@ -81,18 +81,18 @@ impl Trio {
             if leaves {
                 self.answered(&reply)?;
             } else {
-                self.ends(&reply.request, Fate::Lost);
+                self.ends(&reply.request, RequestOutcome::Lost);
             }
         }
         if running.core.resigns() {
-            running.core.end_resignation(&running.shard);
+            running.core.finish_resignation(&running.shard);
             running.is_in_doubt = true;
         }
         Ok(())
     }
 
     /// Checks, now and then, that a following shard shows exactly the committed state.
-    fn look_at_follower(&mut self, machine: &mut Machine) -> Checked {
+    fn look_at_follower(&mut self, machine: &mut Machine) -> CheckResult {
         let Some(running) = machine.running.as_mut() else { return Ok(()) };
         if running.core.leads() || running.is_in_doubt || !self.random.one_in(12) {
             return Ok(());
@@ -111,7 +111,7 @@ impl Trio {
             .map_err(|why| format!("{} follows, at sequence {sequence}: {why}", machine.id))
     }
 
-    fn execute_some(&mut self, machine: &mut Machine) -> Checked {
+    fn execute_some(&mut self, machine: &mut Machine) -> CheckResult {
         for _ in 0..self.random.below(REQUESTS_MAX + 1) {
             let Some(running) = machine.running.as_mut() else { return Ok(()) };
             if running.core.is_congested() {
@@ -121,7 +121,7 @@ impl Trio {
             if running.core.leads() {
                 self.execute(machine, request)?;
             } else {
-                self.ends(&request, Fate::Refused);
+                self.ends(&request, RequestOutcome::Refused);
             }
             if self.random.one_in(4) {
                 // As a server does when many records wait for the log: pass them on within the turn.
@@ -131,13 +131,13 @@ impl Trio {
         Ok(())
     }
 
-    fn execute(&mut self, machine: &mut Machine, request: Request) -> Checked {
+    fn execute(&mut self, machine: &mut Machine, request: Request) -> CheckResult {
         let Some(running) = machine.running.as_mut() else { return Ok(()) };
         let now = running.now(machine.clock);
         let known = self.truth.sequence();
         let before = running.shard.sequence();
         let Some((lead, world)) = running.lead.as_mut() else { return Ok(()) };
-        let mut beside = Beside {
+        let mut beside = ModelCheckedShard {
             shard: &mut running.shard,
             world,
             random: &mut self.random,
@@ -145,27 +145,27 @@ impl Trio {
             now,
         };
         let records = match &request.ask {
-            Ask::Account(index, op) => match beside.execute(*index, op)? {
-                Came::Commit(_) => 1..=1,
-                Came::Replay(_) | Came::Reject(_) | Came::Ticked(_) => 0..=0,
+            RequestContent::Account(index, op) => match beside.execute(*index, op)? {
+                StepResult::Commit(_) => 1..=1,
+                StepResult::Replay(_) | StepResult::Reject(_) | StepResult::Ticked(_) => 0..=0,
             },
-            Ask::Chain(chain) => match beside.chain(&self.config.limits, chain)? {
+            RequestContent::Chain(chain) => match beside.chain(&self.config.limits, chain)? {
                 (ChainResult::Commit(_), _) => {
                     self.counts.chains += 1;
                     chain.len() as u64..=chain.len() as u64
                 }
                 _ => 0..=0,
             },
-            Ask::Key => {
+            RequestContent::Key => {
                 beside.key_command()?;
                 // A second record may remove an expired entry of the key first.
                 0..=2
             }
-            Ask::Read => {
+            RequestContent::Read => {
                 beside.read()?;
                 0..=0
             }
-            Ask::Audit => {
+            RequestContent::Audit => {
                 audit(beside.shard, beside.world, now)?;
                 0..=0
             }
@@ -178,7 +178,7 @@ impl Trio {
         let lead = *lead;
         if shows > before {
             world.at = now.0;
-            self.truth.makes(lead, shows, world);
+            self.truth.record_executed(lead, shows, world);
             self.counts.executed += 1;
             // A host seals a frame that has become long.
             if self.random.one_in(4)
@@ -195,7 +195,7 @@ impl Trio {
         Ok(())
     }
 
-    fn run_timers(&mut self, machine: &mut Machine) -> Checked {
+    fn run_timers(&mut self, machine: &mut Machine) -> CheckResult {
         let Some(running) = machine.running.as_mut() else { return Ok(()) };
         if !running.core.takes_commits() || !self.random.one_in(3) {
             return Ok(());
@@ -203,7 +203,7 @@ impl Trio {
         let now = running.now(machine.clock);
         let Some((lead, world)) = running.lead.as_mut() else { return Ok(()) };
         let (lead, truth, counts) = (*lead, &mut self.truth, &mut self.counts);
-        let mut beside = Beside {
+        let mut beside = ModelCheckedShard {
             shard: &mut running.shard,
             world,
             random: &mut self.random,
@@ -211,7 +211,7 @@ impl Trio {
             now,
         };
         beside.tick(|sequence, world| {
-            truth.makes(lead, sequence, world);
+            truth.record_executed(lead, sequence, world);
             counts.releases += 1;
         })
     }
@@ -230,7 +230,7 @@ impl Trio {
                     return;
                 }
                 let (shard, chunk_len) = (&mut running.shard, self.plan.chunk_len);
-                running.job = Job::begin((shard, self.log), &machine.disk, chunk_len, now);
+                running.job = SnapshotJob::begin((shard, self.log), &machine.disk, chunk_len, now);
             }
             return;
         };

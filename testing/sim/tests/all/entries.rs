@@ -7,7 +7,7 @@ use scurry_codec::{
 };
 use scurry_engine::{
     Commits, Config, Disk, Durability, Expiry, File, History, LogError, LogFollower, LogId,
-    LogReader, LogWriter, RecoveryError, ReplayError, RequiredExtent, Shard, Until, checksum,
+    LogReader, LogWriter, RecoveryEnd, RecoveryError, ReplayError, RequiredExtent, Shard, checksum,
     recover, segment_of, survey_group,
 };
 use scurry_ledger::Time;
@@ -326,7 +326,7 @@ fn what_is_committed_is_read_while_the_log_is_written_and_cut_behind_it() {
         assert_eq!(follower.sequence(), last);
 
         let recover_to = |disk: &SimDisk, last, progress: &mut dyn FnMut()| {
-            let (mut shard, until) = (Shard::new(Config::default()), Until::Committed(last));
+            let (mut shard, until) = (Shard::new(Config::default()), RecoveryEnd::Committed(last));
             let found = recover(&mut disk.clone(), LOG, until, &mut shard, |_| progress());
             found.map(|found| (found.next - 1, entries_of(&shard, NOW)))
         };

@@ -4,5 +4,5 @@ mod bases;
 mod entries;
 mod gate;
 mod group;
+mod regressions;
 mod spares;
-mod stories;

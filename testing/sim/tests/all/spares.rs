@@ -1,8 +1,8 @@
 //! Tests of segments that are made from old ones, and of their state after a power failure.
 
 use scurry_engine::{
-    Commits, Config, Cut, Disk, Durability, Expiry, File, LogError, LogId, LogReader, LogWriter,
-    Shard, forget, segment_name, segment_of,
+    Commits, Config, DiscardedTail, Disk, Durability, Expiry, File, LogError, LogId, LogReader,
+    LogWriter, Shard, forget, segment_name, segment_of,
 };
 use scurry_ledger::Time;
 use scurry_sim::{Crash, Faults, SimDisk};
@@ -62,7 +62,7 @@ impl Host {
 
 /// Reads the log as a start does, as if a snapshot had the records of dropped segments. Returns the sequence after the
 /// last record, and the cut.
-fn start(disk: &SimDisk) -> Result<(u64, Option<Cut>), LogError> {
+fn start(disk: &SimDisk) -> Result<(u64, Option<DiscardedTail>), LogError> {
     let mut disk = disk.clone();
     let names = disk.list().map_err(LogError::Directory)?;
     let first = names.iter().filter_map(|name| segment_of(name)).min().unwrap_or(1);
@@ -90,7 +90,7 @@ fn an_old_segment_becomes_the_next_one() {
     let mut host = reused(Durability::Fsync, 0);
     host.set(b"first of the next");
     let (names, segments) = (host.names(), host.segments());
-    assert_eq!((names.len(), segments.len(), host.disk.taken().0), (3, 2, 1), "{names:?}");
+    assert_eq!((names.len(), segments.len(), host.disk.claimed_spares().0), (3, 2, 1), "{names:?}");
     let last = host.shard.sequence();
     let (next, cut) = start(&host.disk).expect("a sound disk");
     let cut = cut.expect("the end");
@@ -189,7 +189,7 @@ fn a_spare_of_another_length_is_removed() {
         host.disk.open(&name).and_then(|mut file| file.set_len(599)).expect("no faults");
     }
     host.set(b"first of the next");
-    assert_eq!((host.names().len(), host.disk.taken().0), (2, 0));
+    assert_eq!((host.names().len(), host.disk.claimed_spares().0), (2, 0));
 }
 
 #[test]
@@ -201,7 +201,7 @@ fn a_segment_is_filled_while_the_one_before_is_written() {
     assert_eq!(spare.map(|(_, bytes)| bytes), Some(vec![0; 600]));
     host.fill_segments(1);
     host.set(b"first of the next");
-    assert_eq!((host.disk.taken(), host.names().len()), ((0, 1), 2));
+    assert_eq!((host.disk.claimed_spares(), host.names().len()), ((0, 1), 2));
 }
 
 #[test]

@@ -8,7 +8,7 @@ use crate::inbound::{Inbound, Progress};
 use crate::output::Output;
 use crate::peer_windows::PeerWindows;
 use crate::send_queue::SendQueue;
-use crate::settings::{Handling, Role, Settings};
+use crate::settings::{Role, SendBuffering, Settings};
 use std::collections::VecDeque;
 
 /// Maximum number of feature requests that wait for an answer.
@@ -179,7 +179,7 @@ impl<Q: Queue> Endpoint<Q> {
     pub fn parts(&mut self) -> (&[u8], &mut Vec<u8>) {
         // If no memory can be registered, replies are formed but not sent: the next call that can returns
         // the fault.
-        if self.settings.output == Handling::InPlace
+        if self.settings.output == SendBuffering::InPlace
             && !self.dead
             && let Err(fault) =
                 self.output.open(&mut self.send_queue.queue, &mut self.send_queue.counts)

@@ -26,4 +26,4 @@ pub use counts::Counts;
 pub use endpoint::Endpoint;
 pub use fault::Fault;
 pub use inbound::Progress;
-pub use settings::{Handling, Role, Settings, WINDOW_LEN_MAX, WINDOW_LEN_MIN};
+pub use settings::{Role, SendBuffering, Settings, WINDOW_LEN_MAX, WINDOW_LEN_MIN};

@@ -4,7 +4,7 @@ use crate::endpoint::Endpoint;
 use crate::fabric::{Queue, Staging};
 use crate::fault::Fault;
 use crate::send_queue::Write;
-use crate::settings::Handling;
+use crate::settings::SendBuffering;
 
 impl<Q: Queue> Endpoint<Q> {
     /// Posts all committed bytes and submits them with one doorbell. Returns false when the peer or the
@@ -19,8 +19,8 @@ impl<Q: Queue> Endpoint<Q> {
             }
             if endpoint.opened {
                 match endpoint.settings.output {
-                    Handling::InPlace => endpoint.post_in_place()?,
-                    Handling::Copied => endpoint.post_copies()?,
+                    SendBuffering::InPlace => endpoint.post_in_place()?,
+                    SendBuffering::Copied => endpoint.post_copies()?,
                 }
                 endpoint.note_stall();
             }

@@ -29,7 +29,7 @@ pub enum Role {
 
 /// Where outgoing bytes are formed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Handling {
+pub enum SendBuffering {
     /// In the registered memory itself.
     InPlace,
     /// In ordinary memory, and copied into registered memory.
@@ -41,7 +41,7 @@ pub enum Handling {
 pub struct Settings {
     /// Whether replies are sent from the vector that they were formed in, or copied into memory that was
     /// registered once. In place by default: the registration is kept and reused.
-    pub output: Handling,
+    pub output: SendBuffering,
     /// Length of the longest inline write, bytes, if the device allows as much; 0 turns inline writes
     /// off. 220 by default: with its header such a write fits into 256 bytes of the send queue.
     pub inline_max: usize,
@@ -97,7 +97,7 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Settings {
         Settings {
-            output: Handling::InPlace,
+            output: SendBuffering::InPlace,
             inline_max: 220,
             signal_every: 16,
             batch_doorbells: true,

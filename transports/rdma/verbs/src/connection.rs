@@ -75,7 +75,7 @@ struct Messages {
 }
 
 /// Objects that a connection is made of.
-pub(crate) struct Parts<'a> {
+pub(crate) struct ConnectionParts<'a> {
     pub(crate) id: Id,
     pub(crate) domain: Arc<Domain>,
     pub(crate) completions: &'a Arc<CompletionQueue>,
@@ -84,8 +84,8 @@ pub(crate) struct Parts<'a> {
 
 impl Connection {
     /// Creates the queue pair and posts all its receive entries, so that a fast peer finds them.
-    pub(crate) fn new(parts: Parts<'_>, settings: &Settings) -> io::Result<Connection> {
-        let Parts { mut id, domain, completions, departed } = parts;
+    pub(crate) fn new(parts: ConnectionParts<'_>, settings: &Settings) -> io::Result<Connection> {
+        let ConnectionParts { mut id, domain, completions, departed } = parts;
         let room = make_queue(&mut id, &domain, completions, settings)?;
         // SAFETY: the id has had a queue pair since the line above.
         let number = unsafe { (*id.queue()).qp_num };

@@ -4,7 +4,7 @@ mod arrivals;
 
 use crate::budget::Budget;
 use crate::channel::EventChannel;
-use crate::connection::{Connection, Parts, Settings};
+use crate::connection::{Connection, ConnectionParts, Settings};
 use crate::counters::{ConnectionCounters, Counters};
 use crate::device::Device;
 use crate::domain::Domain;
@@ -37,7 +37,7 @@ pub enum Notice<'a> {
 #[derive(Debug)]
 pub struct Hub {
     device: Device,
-    links: BTreeMap<u32, Entry>,
+    links: BTreeMap<u32, HubEntry>,
     // The fields below are dropped after the links; a connection that outlives its hub keeps them
     // alive.
     channel: Arc<EventChannel>,
@@ -54,7 +54,7 @@ pub struct Hub {
 
 /// A connection as its hub sees it.
 #[derive(Debug)]
-struct Entry {
+struct HubEntry {
     link: Weak<Link>,
     /// Index of the connection's completion queue.
     queue: usize,
@@ -176,7 +176,8 @@ impl Hub {
     ) -> io::Result<Connection> {
         let domain = Arc::new(Domain::new(self.device, &self.budget, &self.tally)?);
         let (completions, departed) = (self.queues.get(queue), &self.departed.0);
-        let connection = Connection::new(Parts { id, domain, completions, departed }, settings)?;
+        let connection =
+            Connection::new(ConnectionParts { id, domain, completions, departed }, settings)?;
         let number = connection.number();
         if self.links.contains_key(&number) {
             // Late completions of the earlier connection would be taken for this one's.
@@ -199,7 +200,7 @@ impl Hub {
         let link = Arc::downgrade(connection.link());
         let completions = settings.completions();
         self.queues.take(queue, completions);
-        let entry = Entry { link, queue, completions, established, broken: None };
+        let entry = HubEntry { link, queue, completions, established, broken: None };
         self.links.insert(connection.number(), entry);
     }
 }

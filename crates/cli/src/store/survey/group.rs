@@ -1,8 +1,8 @@
 //! The part of a survey about a group's log: the state that a node would recover at its start.
 
-use super::{CoreSurvey, Pinned};
+use super::{CoreFiles, CoreSurvey};
 use scurry_codec::LogBase;
-use scurry_engine::{BASE_NAME, Disk, RequiredExtent, Shown, look_at_group};
+use scurry_engine::{BASE_NAME, Disk, RequiredExtent, SnapshotSequences, look_at_group};
 
 /// Contents of a group's log.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub(crate) struct GroupSurvey {
 }
 
 /// Surveys the log as one of a group, if it is one.
-pub(super) fn look(pinned: &mut Pinned, survey: &mut CoreSurvey) {
+pub(super) fn look(pinned: &mut CoreFiles, survey: &mut CoreSurvey) {
     let Some(log) = survey.log else { return };
     let has_base = pinned.list().is_ok_and(|names| names.iter().any(|name| name == BASE_NAME));
     let has_frames = survey.segments.iter().any(|segment| segment.frames > 0);
@@ -42,11 +42,11 @@ pub(super) fn look(pinned: &mut Pinned, survey: &mut CoreSurvey) {
             return;
         }
     };
-    let shown = |snapshot: &super::SnapshotSurvey| Shown {
+    let shown = |snapshot: &super::SnapshotSurvey| SnapshotSequences {
         begun: snapshot.begun,
         as_of: snapshot.footer.as_of,
     };
-    let snapshots: Vec<Shown> = survey.snapshots.iter().map(shown).collect();
+    let snapshots: Vec<SnapshotSequences> = survey.snapshots.iter().map(shown).collect();
     let ends = found.entries.first().zip(found.entries.last());
     survey.group = Some(GroupSurvey {
         entries: found.entries.len(),

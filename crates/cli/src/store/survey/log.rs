@@ -1,9 +1,9 @@
 //! The part of a survey about the log.
 
-use super::super::Pinned;
+use super::super::CoreFiles;
 use super::super::line::kind_of;
 use super::super::progress::Progress;
-use super::super::tally::Tally;
+use super::super::tally::CountsByKind;
 use super::{CoreSurvey, SegmentSurvey};
 use scurry_codec::{Record, SegmentHeader, decode_account, decode_change};
 use scurry_engine::{LogError, LogId, LogReader, segment_name, segment_of};
@@ -11,7 +11,7 @@ use scurry_ledger::{Account, Change, Status, Time};
 
 /// Reads the log. After damage it continues with the next segment.
 pub(super) fn read_log(
-    pinned: &mut Pinned,
+    pinned: &mut CoreFiles,
     log: LogId,
     survey: &mut CoreSurvey,
     bar: &mut Progress,
@@ -36,7 +36,7 @@ pub(super) fn read_log(
 }
 
 fn read_log_from(
-    pinned: &mut Pinned,
+    pinned: &mut CoreFiles,
     log: LogId,
     first: u64,
     survey: &mut CoreSurvey,
@@ -46,7 +46,7 @@ fn read_log_from(
     let mut reader = LogReader::new(pinned, log, first)?.in_group();
     let mut change = Change { at: Time(0), ops: Vec::new() };
     loop {
-        let mut records = Tally::default();
+        let mut records = CountsByKind::default();
         let mut broken = None;
         let Some(frame) = reader.frame()? else { break };
         let (first, next, at, synced) = (frame.first(), frame.next(), frame.at(), frame.synced());
@@ -104,7 +104,7 @@ fn begin_segments(survey: &mut CoreSurvey, all: &[u64], to: u64) {
             next: first,
             frames: 0,
             marks: 0,
-            records: Tally::default(),
+            records: CountsByKind::default(),
             end: SegmentHeader::LEN as u64,
             times: None,
             synced: 0,

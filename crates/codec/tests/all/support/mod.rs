@@ -2,10 +2,10 @@
 
 use scurry_codec::{Checksum, Seal};
 use scurry_ledger::{
-    Allowance, BucketNo, BucketTerms, Cause, Change, Code, Counted, Cycle, DebitPart, DebitedItem,
-    Id, ItemAnswer, ItemAnswers, ItemAt, ItemKey, LateAnswer, Limit, LimitAt, Name, Op, Overrun,
-    PackedAnswer, Period, Posting, SessionAt, Status, StoredAnswer, Time, Tombstone, TombstoneKind,
-    Transaction,
+    Allowance, BucketNo, BucketTerms, Cause, Change, Code, Cycle, DebitPart, DebitedItem, Id,
+    ItemAnswer, ItemAnswers, ItemAt, ItemKey, LateAnswer, Limit, LimitAt, LimitSubject, Name, Op,
+    Overrun, PackedAnswer, Period, Posting, SessionAt, Status, StoredAnswer, Time, Tombstone,
+    TombstoneKind, Transaction,
 };
 
 pub(crate) const CHECKSUM: Checksum = crc32c::crc32c_append;
@@ -37,7 +37,7 @@ pub(crate) fn flipped(bytes: &[u8]) -> impl Iterator<Item = (usize, Vec<u8>)> {
     })
 }
 
-fn set_limit(counted: Counted, cycle: Cycle, told: u8) -> Op {
+fn set_limit(counted: LimitSubject, cycle: Cycle, told: u8) -> Op {
     Op::SetLimit(Box::new(Limit {
         id: name("a-day"),
         counted,
@@ -112,7 +112,7 @@ pub(crate) fn every_op() -> Change {
         floor: -500,
     };
     let short = BucketTerms { priority: 100, valid_from: Time(0), valid_to: None, floor: 0 };
-    let of_item = |key| Counted::Units { unit: name("octets"), item: Some(key) };
+    let of_item = |key| LimitSubject::Units { unit: name("octets"), item: Some(key) };
     let a_day = Cycle { period: Period::Day, offset_minutes: -90 };
     let ops = vec![
         Op::Create(Status::Suspended),
@@ -210,8 +210,8 @@ pub(crate) fn every_op() -> Change {
                 DebitedItem { key: ItemKey::new(b"gpt-x").expect("a key"), unit: name("tokens") },
             ],
         })),
-        set_limit(Counted::Sessions, Cycle::NONE, 0),
-        set_limit(Counted::Units { unit: name("octets"), item: None }, Cycle::NONE, 80),
+        set_limit(LimitSubject::Sessions, Cycle::NONE, 0),
+        set_limit(LimitSubject::Units { unit: name("octets"), item: None }, Cycle::NONE, 80),
         set_limit(of_item(ItemKey::Number(u32::MAX)), a_day, 100),
         set_limit(of_item(ItemKey::new(b"gpt-x").expect("a key")), a_day, 0),
         Op::RemoveLimit(name("a-day")),

@@ -10,22 +10,22 @@ use std::sync::mpsc::{Receiver, channel};
 
 /// Messages for other nodes, with their frames.
 #[derive(Default)]
-struct Post(Vec<(Message, Vec<Body>)>);
+struct Post(Vec<(Message, Vec<FrameBytes>)>);
 
-impl Outlet for Post {
-    fn send(&mut self, _: u16, message: &Message, bodies: Vec<Body>) -> bool {
+impl HostActions for Post {
+    fn send(&mut self, _: u16, message: &Message, bodies: Vec<FrameBytes>) -> bool {
         self.0.push((message.clone(), bodies));
         true
     }
-    fn read(&mut self, _: u16, _: Sequence) -> Option<Body> {
+    fn read(&mut self, _: u16, _: Sequence) -> Option<FrameBytes> {
         None
     }
     fn renewed(&mut self, _: u16) {}
-    fn catch_up(&mut self, _: u16, _: NodeId, _: Offer) {}
+    fn catch_up(&mut self, _: u16, _: NodeId, _: SnapshotOffer) {}
     fn is_sending(&self, _: u16) -> bool {
         false
     }
-    fn answer(&mut self, _: u16, _: NodeId, _: u64, _: Word) {}
+    fn answer(&mut self, _: u16, _: NodeId, _: u64, _: SnapshotMessage) {}
     fn rebuild(&mut self, _: u16, _: LogPosition) {}
 }
 
@@ -59,10 +59,10 @@ impl Alone {
         let end =
             End { index: Index(0), sequence: Sequence(0), at: Time(0), chain: seal.chain_start() };
         let ring = Arc::new(|| {});
-        let group = ShardGroup::new(Beginning {
+        let group = ShardGroup::new(InitialState {
             shard: 0,
             replica,
-            bodies: Bodies::new(seal, end),
+            bodies: EntryFrames::new(seal, end),
             core: HostEnd { orders: to_core, ring, progress: Arc::new(Progress::default()) },
             store,
             applied: LogPosition::default(),
@@ -126,7 +126,11 @@ impl Alone {
         let mut frames = Vec::new();
         writer.take(&mut frames);
         self.group.core.progress.sent(frames.len() as u64);
-        self.group.core_says(FromCore::Frames { epoch: Epoch(epoch), turn: Turn(turn), frames });
+        self.group.on_core_message(FromCore::Frames {
+            epoch: Epoch(epoch),
+            turn: Turn(turn),
+            frames,
+        });
     }
 
     fn is_told_to_resign(&self) -> bool {
@@ -141,15 +145,15 @@ fn a_leader_that_gets_nothing_committed_lets_nobody_wait_for_long() {
     assert!(alone.group.view().serves);
     let own = NodeId::new(1).unwrap();
     alone.pass(2 * STUCK_TICKS);
-    assert!(alone.group.view().serves && !alone.group.stands_still(own), "nothing waits");
+    assert!(alone.group.view().serves && !alone.group.is_node_stalled(own), "nothing waits");
     alone.execute(1, 1);
     alone.pass(STILL_TICKS);
-    assert!(!alone.group.stands_still(own));
+    assert!(!alone.group.is_node_stalled(own));
     alone.pass(2);
-    assert!(alone.group.stands_still(own));
+    assert!(alone.group.is_node_stalled(own));
     alone.store();
     alone.pass(1);
-    assert!(!alone.group.stands_still(own), "it goes on");
+    assert!(!alone.group.is_node_stalled(own), "it goes on");
     alone.execute(2, 1);
     alone.pass(STUCK_TICKS);
     assert!(alone.group.view().serves && !alone.is_told_to_resign());
@@ -157,7 +161,7 @@ fn a_leader_that_gets_nothing_committed_lets_nobody_wait_for_long() {
     assert!(!alone.group.view().serves && alone.is_told_to_resign());
     assert!(!alone.group.could_lead(), "its memory shows what nobody has committed");
     // Its device works again: the node leads again, after its executed entries, which were committed in the end.
-    alone.group.core_says(FromCore::Resigned { executed: alone.group.bodies.end().sequence });
+    alone.group.on_core_message(FromCore::Resigned { executed: alone.group.bodies.end().sequence });
     for _ in 0..200 {
         alone.store();
         alone.pass(1);
@@ -174,7 +178,7 @@ fn a_leader_deposed_while_members_change_is_given_the_change() {
     let members = Members::new([own], [other]).unwrap();
     let record = GroupMembers { members: Vec::new() };
     alone.group.plan(Plan::Change { members, record });
-    alone.group.core_says(FromCore::Paused { epoch: Epoch(1) });
+    alone.group.on_core_message(FromCore::Paused { epoch: Epoch(1) });
     alone.group.act(&mut Post::default());
     // The start of the change is committed, and its end is not.
     alone.store_one();
@@ -183,7 +187,7 @@ fn a_leader_deposed_while_members_change_is_given_the_change() {
     alone.group.act(&mut Post::default());
     assert!(alone.is_told_to_resign());
     // The core was paused and does not have that entry.
-    alone.group.core_says(FromCore::Resigned { executed });
+    alone.group.on_core_message(FromCore::Resigned { executed });
     alone.group.act(&mut Post::default());
     let given = alone.orders.try_iter().map(|order| match order {
         ToCore::Apply(frames) => frames.len(),
@@ -227,7 +231,10 @@ fn a_node_that_has_lost_what_it_had_stored_takes_no_part_any_more() {
     nodes[follower] = Alone::of(follower as u64 + 1, &[1, 2]);
     (0..100).for_each(|_| go_on(&mut nodes));
     let broken = nodes[follower].group.broken.clone().expect("it has noticed");
-    assert!(matches!(&broken, Broken::Retires(why) if why.contains("join again")), "{broken:?}");
+    assert!(
+        matches!(&broken, StopReason::Retires(why) if why.contains("join again")),
+        "{broken:?}"
+    );
 }
 
 /// Returns a heartbeat from its bytes: docs/formats/replica-messages.md.
@@ -257,7 +264,7 @@ fn a_leader_that_was_overtaken_is_told_so_whatever_its_frames_are() {
             message.to() == NodeId::new(node).unwrap() && !message.entries().is_empty()
         });
         let (append, frames) = append.expect("the entry is sent");
-        let wrong = frames.iter().map(|frame| Body::new(frame[1..].to_vec())).collect();
+        let wrong = frames.iter().map(|frame| FrameBytes::new(frame[1..].to_vec())).collect();
         nodes[1 - leader].group.receive(heartbeat(3, node, term + 1), Vec::new()).unwrap();
         nodes[1 - leader].store();
         let told = nodes[1 - leader].group.receive(append, if is_right { frames } else { wrong });

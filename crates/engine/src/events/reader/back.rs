@@ -23,7 +23,7 @@ pub struct ReadBack<T> {
 }
 
 /// Collects the newest matching events before a position, while a stretch is read forwards.
-struct Newest<T> {
+struct NewestMatches<T> {
     before: EventAt,
     most: usize,
     /// Position, commit time and formed event, the oldest first.
@@ -32,7 +32,7 @@ struct Newest<T> {
     begun: Option<Time>,
 }
 
-impl<T> Newest<T> {
+impl<T> NewestMatches<T> {
     fn take(&mut self, written: Time, found: &Found<'_>, form: &mut dyn FnMut(&Found<'_>) -> T) {
         if found.at >= self.before {
             return;
@@ -64,7 +64,7 @@ impl<D: Disk> EventReader<D> {
         };
         for place in self.log.places_before(end, STRETCH_LEN)?.into_iter().rev() {
             let most = most - back.told.len();
-            let mut newest = Newest { before, most, events: VecDeque::new(), begun: None };
+            let mut newest = NewestMatches { before, most, events: VecDeque::new(), begun: None };
             scanned += self.stretch(place, end, wanted, &mut newest, form)?;
             if let Some(&(at, written, _)) = newest.events.front()
                 && newest.events.len() == most
@@ -95,7 +95,7 @@ impl<D: Disk> EventReader<D> {
         place: FramePosition,
         end: u64,
         wanted: EventFilter<'_>,
-        newest: &mut Newest<T>,
+        newest: &mut NewestMatches<T>,
         form: &mut dyn FnMut(&Found<'_>) -> T,
     ) -> Result<usize, ReadEventsError> {
         let mut scanned = 0;

@@ -1,7 +1,7 @@
 //! The thread that reads events out of a core's log, so that the core does not wait for files.
 
 use super::{Log, render};
-use crate::mail::bell::Bell;
+use crate::mail::bell::CoreWaker;
 use crate::mail::message::{EventRequest, Statement};
 use crate::ticket::Sender;
 use scurry_disk::Directory;
@@ -32,7 +32,7 @@ pub(super) struct Job {
 }
 
 /// Outcome of a job.
-pub(super) enum Done {
+pub(super) enum JobOutcome {
     Reply(Sender, Vec<u8>),
     /// There is no event yet.
     Nothing(Job),
@@ -42,8 +42,8 @@ pub(super) fn start(
     (log, own): (LogId, Log),
     directory: Directory,
     work: mpsc::Receiver<Job>,
-    tell: mpsc::Sender<Done>,
-    bell: Arc<Bell>,
+    tell: mpsc::Sender<JobOutcome>,
+    bell: Arc<CoreWaker>,
 ) -> io::Result<()> {
     let mut reader = EventReader::new(directory, log);
     let name = format!("reader-{}", log.core);
@@ -58,7 +58,7 @@ pub(super) fn start(
     Ok(())
 }
 
-fn read(reader: &mut EventReader<Directory>, log: Log, mut job: Job) -> Done {
+fn read(reader: &mut EventReader<Directory>, log: Log, mut job: Job) -> JobOutcome {
     let request = &job.request;
     let outcome = match &request.statement {
         Some(statement) if statement.is_reversed => state_back(reader, log, &job, statement),
@@ -66,14 +66,14 @@ fn read(reader: &mut EventReader<Directory>, log: Log, mut job: Job) -> Done {
         None => follow(reader, log, &job),
     };
     match outcome {
-        Ok(Outcome::Reply(reply)) => Done::Reply(request.sender, reply),
+        Ok(Outcome::Reply(reply)) => JobOutcome::Reply(request.sender, reply),
         Ok(Outcome::Nothing(next)) => {
             job.at = Some(next);
-            Done::Nothing(job)
+            JobOutcome::Nothing(job)
         }
         Err(error) => {
             tracing::error!("events cannot be read: {error}");
-            Done::Reply(request.sender, render::unreadable(request.protocol, &error))
+            JobOutcome::Reply(request.sender, render::unreadable(request.protocol, &error))
         }
     }
 }
@@ -86,7 +86,7 @@ enum Outcome {
 
 /// Events in the form that they have in a reply.
 #[derive(Default)]
-struct Told {
+struct RenderedEvents {
     bytes: Vec<u8>,
     count: usize,
 }
@@ -97,8 +97,8 @@ fn tell(
     log: Log,
     (request, durable): (&EventRequest, u64),
     (from, wanted): (EventAt, EventFilter<'_>),
-) -> Result<(Read, Told), ReadEventsError> {
-    let (mut told, mut left) = (Told::default(), request.count);
+) -> Result<(Read, RenderedEvents), ReadEventsError> {
+    let (mut told, mut left) = (RenderedEvents::default(), request.count);
     let read = reader.read(from, durable, wanted, &mut |found| {
         render::event(&mut Reply::new(&mut told.bytes, request.protocol), log, found);
         told.count += 1;

@@ -143,14 +143,14 @@ fn about<'f>(fields: &mut Fields<'f>, found: &Found<'f>) {
     }
 }
 
-type Named<'f> = Option<(&'f Name, &'f Name)>;
+type SessionAndRequest<'f> = Option<(&'f Name, &'f Name)>;
 
 /// Returns name and unit of the bucket. None for a bucket that the commit has removed.
-fn named<'f>(found: &Found<'f>) -> Named<'f> {
+fn named<'f>(found: &Found<'f>) -> SessionAndRequest<'f> {
     found.balance.map(|balance| (&balance.name, &balance.unit))
 }
 
-fn bucket<'f>(fields: &mut Fields<'f>, named: Named<'f>, number: Option<BucketNo>) {
+fn bucket<'f>(fields: &mut Fields<'f>, named: SessionAndRequest<'f>, number: Option<BucketNo>) {
     fields.bytes("bucket", named.map_or(&[], |(name, _)| name.as_bytes()));
     fields.bytes("unit", named.map_or(&[], |(_, unit)| unit.as_bytes()));
     fields.number("bucket_no", number.map_or(-1, |number| i64::from(number.0)));

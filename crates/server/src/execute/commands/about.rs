@@ -1,7 +1,7 @@
 //! COMMAND and its subcommands, which show the command table to clients.
 
 use super::SYNTAX_ERROR;
-use crate::glob::{self, Budget, Spent};
+use crate::glob::{self, Budget, BudgetSpent};
 use scurry_resp::table::{self, Spec};
 use scurry_resp::{Args, Argument, Reply, arguments};
 
@@ -283,7 +283,7 @@ impl<'a> Filter<'a> {
         }
     }
 
-    fn takes(&self, spec: &Spec, budget: &mut Budget) -> Result<bool, Spent> {
+    fn takes(&self, spec: &Spec, budget: &mut Budget) -> Result<bool, BudgetSpent> {
         Ok(match self {
             Filter::All => true,
             Filter::Pattern(pattern) => {

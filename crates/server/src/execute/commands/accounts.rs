@@ -1,6 +1,6 @@
 //! Finding accounts: SCUR.LIST, a bounded number at a time, and SCUR.FIND, by identity.
 
-use super::scan::{ScanPosition, Walk};
+use super::scan::{CoreWalk, ScanPosition};
 use crate::execute::node::Node;
 use scurry_resp::{Args, FIND_MAX, FoundAccounts, Reply, list_row, parse_find, parse_list};
 use std::convert::Infallible;
@@ -11,7 +11,7 @@ pub(crate) fn core_of(node: &Node, args: Args<'_>) -> u16 {
 }
 
 /// Lists the accounts of one step.
-pub(crate) fn list(node: &Node, walk: Walk, args: Args<'_>, reply: &mut Reply<'_>) {
+pub(crate) fn list(node: &Node, walk: CoreWalk, args: Args<'_>, reply: &mut Reply<'_>) {
     let request = match parse_list(args) {
         Ok(request) => request,
         Err(fault) => return reply.error(fault),

@@ -2,13 +2,13 @@
 //! connection waits meanwhile. ACL shows users and changes none: they are defined in the settings file.
 
 use super::{SYNTAX_ERROR, tracking};
-use crate::execute::client::{Client, Entry, Greeting};
+use crate::execute::client::{Client, ClientEntry, Greeting};
 use crate::execute::commands::connection;
-use crate::execute::commands::replication::Part;
+use crate::execute::commands::replication::PortRole;
 use crate::execute::effect::Effect;
 use crate::execute::node::Node;
 use crate::net::port::PortKind;
-use crate::users::{Judgement, User};
+use crate::users::{NameCheck, User};
 use scurry_resp::table::Role;
 use scurry_resp::{Args, Protocol, Reply, parse_integer};
 use std::sync::Arc;
@@ -101,18 +101,18 @@ fn enter(
     reply: &mut Reply<'_>,
 ) -> Effect {
     let user = match node.settings.users.judge(name, password) {
-        Judgement::Admitted(user) => Some(user),
-        Judgement::Refused => None,
-        Judgement::Unknown => {
+        NameCheck::Admitted(user) => Some(user),
+        NameCheck::Refused => None,
+        NameCheck::Unknown => {
             if node.desk.submit(client.ticket, name, password).is_err() {
                 reply.error(BUSY);
                 return Effect::None;
             }
-            client.entry = Some(Box::new(Entry { name: name.into(), greeting }));
+            client.entry = Some(Box::new(ClientEntry { name: name.into(), greeting }));
             return Effect::Suspend;
         }
     };
-    conclude(node, client, user, Entry { name: name.into(), greeting }, reply);
+    conclude(node, client, user, ClientEntry { name: name.into(), greeting }, reply);
     Effect::None
 }
 
@@ -134,7 +134,7 @@ fn conclude(
     node: &mut Node,
     client: &mut Client,
     user: Option<Arc<User>>,
-    entry: Entry,
+    entry: ClientEntry,
     reply: &mut Reply<'_>,
 ) {
     let Some(user) = user else {
@@ -180,7 +180,7 @@ fn greet(node: &Node, client: &mut Client, greeting: Greeting, reply: &mut Reply
     reply.text("mode");
     reply.text(if client.port == PortKind::Core { "cluster" } else { "standalone" });
     reply.text("role");
-    let part = node.view.as_ref().map(|view| Part::of(view, client.port, node.core));
+    let part = node.view.as_ref().map(|view| PortRole::of(view, client.port, node.core));
     reply.text(if part.is_none_or(|part| part.leads()) { "master" } else { "replica" });
     reply.text("modules");
     reply.array(0);

@@ -3,7 +3,7 @@
 use super::SYNTAX_ERROR;
 use crate::execute::live_setting::LiveSetting;
 use crate::execute::node::Node;
-use crate::glob::{self, Budget, Spent};
+use crate::glob::{self, Budget, BudgetSpent};
 use crate::measures::counters::Counters;
 use crate::net::listener::KEEPALIVE;
 use scurry_ledger::Name;
@@ -73,7 +73,7 @@ pub(crate) fn get(node: &Node, args: Args<'_>, reply: &mut Reply<'_>) {
 }
 
 /// Returns the settings with names that match one of the patterns.
-fn wanted(node: &Node, args: Args<'_>) -> Result<Vec<(&'static str, String)>, Spent> {
+fn wanted(node: &Node, args: Args<'_>) -> Result<Vec<(&'static str, String)>, BudgetSpent> {
     let (mut wanted, mut budget) = (Vec::new(), Budget::of_a_command());
     for setting in settings(node) {
         for pattern in args.iter_from(2) {

@@ -1,6 +1,6 @@
 //! ENTITY commands: parse the request, call the engine, write the reply.
 
-use super::scan::{ScanPosition, Walk};
+use super::scan::{CoreWalk, ScanPosition};
 use super::write_error;
 use crate::execute::node::Node;
 use scurry_engine::{
@@ -91,7 +91,7 @@ pub(crate) fn core_of(node: &Node, args: Args<'_>) -> u16 {
 }
 
 /// Lists the entities of one step.
-pub(crate) fn find(node: &Node, walk: Walk, args: Args<'_>, reply: &mut Reply<'_>) {
+pub(crate) fn find(node: &Node, walk: CoreWalk, args: Args<'_>, reply: &mut Reply<'_>) {
     let request = match parse_entity_find(args) {
         Ok(request) => request,
         Err(fault) => return reply.error(fault),

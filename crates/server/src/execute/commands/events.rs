@@ -6,8 +6,8 @@ use crate::execute::node::Node;
 use crate::mail::message::{EventRequest, Message, Statement};
 use crate::net::port::PortKind;
 use crate::ticket::Sender;
-use scurry_engine::{Durability, Low, Span};
-use scurry_resp::{Args, FollowRequest, NO_LOG, Reply, Scratch, Start, StatementRequest};
+use scurry_engine::{Durability, LowThresholds, TimeRange};
+use scurry_resp::{Args, FollowRequest, NO_LOG, Reply, Scratch, StatementRequest, WatchStart};
 
 /// Requests events. The reply is made by the thread that reads events.
 pub(crate) fn follow(
@@ -42,7 +42,7 @@ pub(crate) fn follow(
 }
 
 fn begin(node: &mut Node, client: &mut Client, request: &FollowRequest<'_>, thread: u16) {
-    let low = |&(unit, threshold): &(_, i64)| Low { unit, threshold };
+    let low = |&(unit, threshold): &(_, i64)| LowThresholds { unit, threshold };
     let request = EventRequest {
         sender: sender(node, client),
         protocol: client.protocol,
@@ -81,12 +81,12 @@ pub(crate) fn state(
     let request = EventRequest {
         sender: sender(node, client),
         protocol: client.protocol,
-        start: cursor.map_or(Start::Oldest, Start::At),
+        start: cursor.map_or(WatchStart::Oldest, WatchStart::At),
         count,
         block_ms: 0,
         lows: Vec::new(),
         account: Some(account.into()),
-        statement: Some(Statement { period: Span { from, to }, unit, is_reversed, shown }),
+        statement: Some(Statement { period: TimeRange { from, to }, unit, is_reversed, shown }),
     };
     send(node, client, request, thread);
     Effect::Suspend
@@ -112,8 +112,8 @@ fn thread(node: &Node, client: &Client, request: &FollowRequest<'_>) -> Result<u
     let slots = node.shared.slots;
     let last = slots.cores() - 1;
     let of_position = match request.start {
-        Start::At(position) => Some(position.thread),
-        Start::Oldest | Start::Newest => None,
+        WatchStart::At(position) => Some(position.thread),
+        WatchStart::Oldest | WatchStart::Newest => None,
     };
     let of_port = (client.port == PortKind::Core || last == 0).then_some(node.core);
     let of_account = || request.account.map(|account| slots.owner_of(account));

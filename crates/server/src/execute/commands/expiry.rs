@@ -50,22 +50,22 @@ pub(crate) fn persist(node: &mut Node, args: Args<'_>, reply: &mut Reply<'_>) {
 
 /// How TTL and related commands show a time.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Shown {
+pub(crate) struct TimeFormat {
     /// Seconds, rounded; else milliseconds.
     seconds: bool,
     /// Since 1970; else from now on.
     absolute: bool,
 }
 
-impl Shown {
-    pub(crate) const TTL: Shown = Shown { seconds: true, absolute: false };
-    pub(crate) const PTTL: Shown = Shown { seconds: false, absolute: false };
-    pub(crate) const EXPIRE_TIME: Shown = Shown { seconds: true, absolute: true };
-    pub(crate) const PEXPIRE_TIME: Shown = Shown { seconds: false, absolute: true };
+impl TimeFormat {
+    pub(crate) const TTL: TimeFormat = TimeFormat { seconds: true, absolute: false };
+    pub(crate) const PTTL: TimeFormat = TimeFormat { seconds: false, absolute: false };
+    pub(crate) const EXPIRE_TIME: TimeFormat = TimeFormat { seconds: true, absolute: true };
+    pub(crate) const PEXPIRE_TIME: TimeFormat = TimeFormat { seconds: false, absolute: true };
 }
 
 /// Answers TTL, PTTL, EXPIRETIME and PEXPIRETIME.
-pub(crate) fn ttl(node: &Node, shown: Shown, args: Args<'_>, reply: &mut Reply<'_>) {
+pub(crate) fn ttl(node: &Node, shown: TimeFormat, args: Args<'_>, reply: &mut Reply<'_>) {
     let now = node.now.time;
     let ms = match expires(node, args.at(1)) {
         None => return reply.integer(-2),

@@ -3,7 +3,7 @@
 
 mod group;
 
-pub(super) use group::Part;
+pub(super) use group::PortRole;
 pub(crate) use group::word;
 
 use super::{Lines, NOT_AN_INTEGER};
@@ -19,7 +19,7 @@ use std::borrow::Cow;
 /// Answers ROLE: the node's role, and the address of the leader or of the replicas.
 pub(crate) fn role(node: &Node, client: &Client, reply: &mut Reply<'_>) {
     match &node.view {
-        Some(view) => Part::of(view, client.port, node.core).role(reply),
+        Some(view) => PortRole::of(view, client.port, node.core).role(reply),
         None => {
             // A primary without replicas: Redis's replication protocol cannot follow this log.
             reply.array(3);
@@ -34,7 +34,7 @@ pub(crate) fn role(node: &Node, client: &Client, reply: &mut Reply<'_>) {
 pub(super) fn describe(node: &Node, client: &Client, lines: &mut Lines) {
     let offset = match &node.view {
         Some(view) => {
-            let part = Part::of(view, client.port, node.core);
+            let part = PortRole::of(view, client.port, node.core);
             part.describe(lines);
             part.offset()
         }

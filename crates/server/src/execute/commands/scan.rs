@@ -2,7 +2,7 @@
 
 use super::keys::REPLY_TOO_LONG;
 use crate::execute::node::Node;
-use crate::glob::{self, Budget, Spent};
+use crate::glob::{self, Budget, BudgetSpent};
 use scurry_engine::KeyKind;
 use scurry_resp::plain::{ScanKind, parse_scan};
 use scurry_resp::{Args, Protocol, Reply};
@@ -51,14 +51,14 @@ impl ScanPosition {
 
 /// The cores that a walk visits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Walk {
+pub(crate) enum CoreWalk {
     /// All, one after the other.
     AllCores,
     /// Only this one.
     ThisCore,
 }
 
-impl Walk {
+impl CoreWalk {
     /// Takes one step: calls `list_from` with the cursor within this core, and writes the list with the next cursor.
     pub(crate) fn step<E: Display>(
         self,
@@ -74,8 +74,8 @@ impl Walk {
             return list.write(0, reply);
         }
         let cores = match self {
-            Walk::AllCores => u64::from(node.shared.slots.cores()),
-            Walk::ThisCore => 0,
+            CoreWalk::AllCores => u64::from(node.shared.slots.cores()),
+            CoreWalk::ThisCore => 0,
         };
         match list_from(position.cursor, &mut list) {
             Ok(cursor) => list.write(position.then(cursor, cores), reply),
@@ -90,7 +90,7 @@ pub(crate) fn core_of(node: &Node, args: Args<'_>) -> u16 {
 }
 
 /// Lists the keys of one step.
-pub(crate) fn scan(node: &Node, walk: Walk, args: Args<'_>, reply: &mut Reply<'_>) {
+pub(crate) fn scan(node: &Node, walk: CoreWalk, args: Args<'_>, reply: &mut Reply<'_>) {
     let request = match parse_scan(args) {
         Ok(request) => request,
         Err(fault) => return fault.write(reply),
@@ -146,7 +146,7 @@ struct Matching<'a> {
     pattern: Option<&'a [u8]>,
     list: &'a mut List,
     budget: Budget,
-    spent: Option<Spent>,
+    spent: Option<BudgetSpent>,
 }
 
 impl<'a> Matching<'a> {

@@ -2,7 +2,7 @@
 //! Sentinel, and knows the leader from the group. Every name means the group; its own name is `scurry`.
 
 use super::cluster::point_id;
-use super::replication::Part;
+use super::replication::PortRole;
 use crate::execute::node::Node;
 use crate::execute::subscriptions::GROUP_NAME;
 use crate::group::view::{Member, View};
@@ -10,23 +10,23 @@ use crate::net::port::PortKind;
 use scurry_resp::{Args, Reply};
 
 /// A group as a Sentinel shows it.
-pub(crate) struct Watched<'v> {
+pub(crate) struct SentinelGroup<'v> {
     view: &'v View,
-    part: Part<'v>,
+    part: PortRole<'v>,
 }
 
 /// Name and content of a field of an instance.
 type Field = (&'static str, String);
 
-impl Watched<'_> {
+impl SentinelGroup<'_> {
     /// Returns None without a group.
-    pub(crate) fn of(node: &Node) -> Option<Watched<'_>> {
-        node.view.as_deref().map(Watched::new)
+    pub(crate) fn of(node: &Node) -> Option<SentinelGroup<'_>> {
+        node.view.as_deref().map(SentinelGroup::new)
     }
 
-    fn new(view: &View) -> Watched<'_> {
+    fn new(view: &View) -> SentinelGroup<'_> {
         // Sentinels know one port of each server: the main one, whichever port was asked.
-        Watched { view, part: Part::of(view, PortKind::Main, 0) }
+        SentinelGroup { view, part: PortRole::of(view, PortKind::Main, 0) }
     }
 
     /// Answers get-master-addr-by-name.
@@ -155,7 +155,7 @@ mod tests {
     use crate::execute::commands::example_view::{said, view};
     use scurry_resp::Requests;
 
-    fn primary(watched: &Watched<'_>, name: &str) -> String {
+    fn primary(watched: &SentinelGroup<'_>, name: &str) -> String {
         let mut requests = Requests::default();
         requests.push(["SENTINEL", "MASTER", name].map(str::as_bytes).into_iter());
         said(|reply| watched.primary(requests.get(0), reply))
@@ -164,7 +164,7 @@ mod tests {
     #[test]
     fn the_leader_is_found_by_any_name_at_its_main_port() {
         let view = view(1, Some(2), 3);
-        let watched = Watched::new(&view);
+        let watched = SentinelGroup::new(&view);
         assert_eq!(said(|reply| watched.address(reply)), "*2 10.0.0.2 6389");
         let shown = primary(&watched, "mymaster");
         let id = point_id(2, 0);
@@ -184,7 +184,7 @@ mod tests {
     fn replicas_and_other_sentinels_say_whether_they_are_down() {
         let mut view = view(1, Some(2), 1);
         view.members[2].is_connected = false;
-        let replicas = said(|reply| Watched::new(&view).replicas(reply));
+        let replicas = said(|reply| SentinelGroup::new(&view).replicas(reply));
         for part in [
             "*2 *18 name 10.0.0.1:6389 ip 10.0.0.1 port 6389 runid ",
             " flags slave master-link-status ok master-host 10.0.0.2 master-port 6389 ",
@@ -192,7 +192,7 @@ mod tests {
         ] {
             assert!(replicas.contains(part), "{part}: {replicas}");
         }
-        let others = said(|reply| Watched::new(&view).others(reply));
+        let others = said(|reply| SentinelGroup::new(&view).others(reply));
         assert!(others.starts_with("*2 *10 name 10.0.0.2:6390 "), "{others}");
         assert!(others.ends_with(" flags sentinel,s_down,disconnected"), "{others}");
     }
@@ -200,11 +200,11 @@ mod tests {
     #[test]
     fn nobody_is_named_while_nobody_leads() {
         let mut view = view(1, None, 1);
-        assert_eq!(said(|reply| Watched::new(&view).address(reply)), "*-1");
-        assert_eq!(said(|reply| Watched::new(&view).primaries(reply)), "*0");
-        assert!(primary(&Watched::new(&view), "x").starts_with("-ERR No such master"));
-        assert!(said(|reply| Watched::new(&view).replicas(reply)).starts_with("*3 "));
-        let quorum = |view: &View| said(|reply| Watched::new(view).quorum(reply));
+        assert_eq!(said(|reply| SentinelGroup::new(&view).address(reply)), "*-1");
+        assert_eq!(said(|reply| SentinelGroup::new(&view).primaries(reply)), "*0");
+        assert!(primary(&SentinelGroup::new(&view), "x").starts_with("-ERR No such master"));
+        assert!(said(|reply| SentinelGroup::new(&view).replicas(reply)).starts_with("*3 "));
+        let quorum = |view: &View| said(|reply| SentinelGroup::new(view).quorum(reply));
         assert!(quorum(&view).starts_with("+OK 3 usable"));
         view.members[1].is_connected = false;
         assert!(quorum(&view).starts_with("+OK 2 usable"));

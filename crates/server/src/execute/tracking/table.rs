@@ -2,7 +2,7 @@
 //! memory. A caller that removes surplus keys notifies their clients, so that no client trusts a key that is not
 //! tracked any more.
 
-use crate::mail::report::Tracked;
+use crate::mail::report::TrackedKeys;
 use crate::ticket::Sender;
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -24,8 +24,8 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    pub(crate) fn size(&self) -> Tracked {
-        Tracked { keys: self.keys.len(), items: self.items, bytes: self.bytes as u64 }
+    pub(crate) fn size(&self) -> TrackedKeys {
+        TrackedKeys { keys: self.keys.len(), items: self.items, bytes: self.bytes as u64 }
     }
 
     /// Tracks a key for a client, once.
@@ -95,7 +95,7 @@ mod tests {
         assert_eq!(table.take(b"key"), None);
         assert_eq!((table.size().keys, table.size().items), (1, 1));
         table.take(b"other");
-        assert_eq!(table.size(), Tracked::default());
+        assert_eq!(table.size(), TrackedKeys::default());
     }
 
     #[test]
@@ -120,6 +120,6 @@ mod tests {
         (0..1_000).for_each(|number| table.add(b"key", client(number)));
         assert!(table.size().bytes >= 24_000);
         assert!(table.take_beyond(10).is_some_and(|(_, readers)| readers.len() == 1_000));
-        assert_eq!(table.size(), Tracked::default());
+        assert_eq!(table.size(), TrackedKeys::default());
     }
 }

@@ -4,22 +4,22 @@
 use super::bytes::{Reader, put_bytes};
 use scurry_codec::{GroupMembers, LogBase};
 use scurry_consensus::replica::{Sequence, Term};
-use scurry_consensus::shard::{Offer, Word};
+use scurry_consensus::shard::{SnapshotMessage, SnapshotOffer};
 use scurry_engine::{LogId, checksum};
 
 /// A message and the number of the snapshot that it is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CatchUp {
     pub(crate) number: u64,
-    pub(crate) word: Word,
+    pub(crate) word: SnapshotMessage,
 }
 
 impl CatchUp {
     pub(crate) fn encode(&self, log: LogId) -> Vec<u8> {
         let mut out = self.number.to_le_bytes().to_vec();
         match &self.word {
-            Word::Offer(offer) => {
-                let Offer { term, base, begun, as_of, len, members } = &**offer;
+            SnapshotMessage::Offer(offer) => {
+                let SnapshotOffer { term, base, begun, as_of, len, members } = &**offer;
                 out.push(1);
                 for number in [term.get(), begun.get(), as_of.get(), *len] {
                     out.extend(number.to_le_bytes());
@@ -31,16 +31,16 @@ impl CatchUp {
                 members.iter().for_each(|members| members.encode(&mut bytes));
                 put_bytes(&mut out, &bytes);
             }
-            Word::Part { offset } => {
+            SnapshotMessage::Part { offset } => {
                 out.push(2);
                 out.extend(offset.to_le_bytes());
             }
-            Word::Have { offset } => {
+            SnapshotMessage::Have { offset } => {
                 out.push(3);
                 out.extend(offset.to_le_bytes());
             }
-            Word::Done => out.push(4),
-            Word::Refused(why) => {
+            SnapshotMessage::Done => out.push(4),
+            SnapshotMessage::Refused(why) => {
                 out.push(5);
                 put_bytes(&mut out, why.as_bytes());
             }
@@ -66,12 +66,19 @@ impl CatchUp {
                     if of != (log.id, log.core) {
                         return None;
                     }
-                    Word::Offer(Box::new(Offer { term, base, begun, as_of, len, members }))
+                    SnapshotMessage::Offer(Box::new(SnapshotOffer {
+                        term,
+                        base,
+                        begun,
+                        as_of,
+                        len,
+                        members,
+                    }))
                 }
-                2 => Word::Part { offset: from.u64()? },
-                3 => Word::Have { offset: from.u64()? },
-                4 => Word::Done,
-                5 => Word::Refused(from.text()?),
+                2 => SnapshotMessage::Part { offset: from.u64()? },
+                3 => SnapshotMessage::Have { offset: from.u64()? },
+                4 => SnapshotMessage::Done,
+                5 => SnapshotMessage::Refused(from.text()?),
                 _ => return None,
             };
             from.0.is_empty().then_some(CatchUp { number, word })
@@ -86,18 +93,19 @@ mod tests {
 
     const LOG: LogId = LogId { id: 7, core: 1 };
 
-    fn words() -> Vec<Word> {
+    fn words() -> Vec<SnapshotMessage> {
         let base =
             LogBase { index: 4, term: 2, sequence: 9, voters: vec![1, 2], ..LogBase::default() };
         let (term, begun, as_of) = (Term(3), Sequence(10), Sequence(12));
-        let offer = |members| Offer { term, base: base.clone(), begun, as_of, len: 99, members };
+        let offer =
+            |members| SnapshotOffer { term, base: base.clone(), begun, as_of, len: 99, members };
         vec![
-            Word::Offer(Box::new(offer(None))),
-            Word::Offer(Box::new(offer(Some(GroupMembers::default())))),
-            Word::Part { offset: 1 << 40 },
-            Word::Have { offset: 0 },
-            Word::Done,
-            Word::Refused("because".to_owned()),
+            SnapshotMessage::Offer(Box::new(offer(None))),
+            SnapshotMessage::Offer(Box::new(offer(Some(GroupMembers::default())))),
+            SnapshotMessage::Part { offset: 1 << 40 },
+            SnapshotMessage::Have { offset: 0 },
+            SnapshotMessage::Done,
+            SnapshotMessage::Refused("because".to_owned()),
         ]
     }
 
@@ -112,7 +120,11 @@ mod tests {
             }
             assert!(CatchUp::decode(LOG, &[&bytes[..], &[0]].concat()).is_err());
             let other = CatchUp::decode(LogId { core: 2, ..LOG }, &bytes);
-            assert_eq!(other.is_err(), matches!(said.word, Word::Offer(_)), "of another log");
+            assert_eq!(
+                other.is_err(),
+                matches!(said.word, SnapshotMessage::Offer(_)),
+                "of another log"
+            );
         }
     }
 }

@@ -1,30 +1,30 @@
 //! Partitions of the network. Packets are dropped silently and connections stay open.
 
-use super::Scene;
+use super::FaultContext;
 use crate::group::old_reads::OldReads;
 use crate::namespaces::Namespace;
 use anyhow::{Context, Result};
 
-fn own<'s>(scene: &'s Scene<'_>, node: usize) -> Result<&'s Namespace> {
+fn own<'s>(scene: &'s FaultContext<'_>, node: usize) -> Result<&'s Namespace> {
     scene.group.nodes[node].namespace.as_ref().context("the node has no network of its own")
 }
 
 /// Returns the numbers of these nodes' networks.
-fn places(scene: &Scene<'_>, nodes: &[usize]) -> Result<Vec<usize>> {
+fn places(scene: &FaultContext<'_>, nodes: &[usize]) -> Result<Vec<usize>> {
     nodes.iter().map(|node| Ok(own(scene, *node)?.index())).collect()
 }
 
 /// Drops all packets between this node and the others.
-pub(super) fn part(scene: &Scene<'_>, node: usize, others: &[usize]) -> Result<()> {
+pub(super) fn part(scene: &FaultContext<'_>, node: usize, others: &[usize]) -> Result<()> {
     own(scene, node)?.part_from(&places(scene, others)?)
 }
 
 /// Undoes [`part`].
-pub(super) fn join(scene: &Scene<'_>, node: usize, others: &[usize]) -> Result<()> {
+pub(super) fn join(scene: &FaultContext<'_>, node: usize, others: &[usize]) -> Result<()> {
     own(scene, node)?.join_again(&places(scene, others)?)
 }
 
-pub(super) fn leader(scene: &mut Scene<'_>) -> Result<()> {
+pub(super) fn leader(scene: &mut FaultContext<'_>) -> Result<()> {
     let (leader, one, other) = scene.parts()?;
     let mut old = OldReads::open(scene.group, leader)?;
     part(scene, leader, &[one, other])?;
@@ -36,7 +36,7 @@ pub(super) fn leader(scene: &mut Scene<'_>) -> Result<()> {
     old.judge().map(drop)
 }
 
-pub(super) fn unplug(scene: &mut Scene<'_>) -> Result<()> {
+pub(super) fn unplug(scene: &mut FaultContext<'_>) -> Result<()> {
     let (leader, one, other) = scene.parts()?;
     let mut old = OldReads::open(scene.group, leader)?;
     own(scene, leader)?.unplug()?;
@@ -50,18 +50,18 @@ pub(super) fn unplug(scene: &mut Scene<'_>) -> Result<()> {
     old.judge().map(drop)
 }
 
-pub(super) fn mute(scene: &mut Scene<'_>) -> Result<()> {
+pub(super) fn mute(scene: &mut FaultContext<'_>) -> Result<()> {
     let (leader, one, other) = scene.parts()?;
     one_way(scene, &[leader], &[one, other])
 }
 
-pub(super) fn deaf(scene: &mut Scene<'_>) -> Result<()> {
+pub(super) fn deaf(scene: &mut FaultContext<'_>) -> Result<()> {
     let (leader, one, other) = scene.parts()?;
     one_way(scene, &[one, other], &[leader])
 }
 
 /// Drops packets in one direction for some seconds.
-fn one_way(scene: &mut Scene<'_>, from: &[usize], to: &[usize]) -> Result<()> {
+fn one_way(scene: &mut FaultContext<'_>, from: &[usize], to: &[usize]) -> Result<()> {
     for node in from {
         own(scene, *node)?.take_what_cannot_be_answered(true)?;
         part(scene, *node, to)?;
@@ -74,14 +74,14 @@ fn one_way(scene: &mut Scene<'_>, from: &[usize], to: &[usize]) -> Result<()> {
     Ok(())
 }
 
-pub(super) fn follower(scene: &mut Scene<'_>) -> Result<()> {
+pub(super) fn follower(scene: &mut FaultContext<'_>) -> Result<()> {
     let (leader, one, other) = scene.parts()?;
     part(scene, one, &[leader, other])?;
     scene.pass_ms(1_000, 5_000)?;
     join(scene, one, &[leader, other])
 }
 
-pub(super) fn reset(scene: &mut Scene<'_>) -> Result<()> {
+pub(super) fn reset(scene: &mut FaultContext<'_>) -> Result<()> {
     let (leader, one, other) = scene.parts()?;
     for _ in 0..scene.random.between(5, 15) {
         let [a, b] = [scene.random.pick(&[leader, leader, one]), scene.random.pick(&[one, other])];

@@ -1,7 +1,7 @@
 //! Devices that are full, failing or frozen.
 
-use super::Scene;
-use crate::group::disk::Mounted;
+use super::FaultContext;
+use crate::group::disk::MountedDevice;
 use anyhow::{Context, Result, ensure};
 
 /// Values whose total exceeds two files of the log.
@@ -10,24 +10,24 @@ const VALUES: usize = 135;
 /// Text in the log of a node that finds no space for its log.
 const FULL: &str = "the disk is full";
 
-fn disk<'s>(scene: &'s mut Scene<'_>, node: usize) -> Result<&'s mut Mounted> {
+fn disk<'s>(scene: &'s mut FaultContext<'_>, node: usize) -> Result<&'s mut MountedDevice> {
     scene.group.nodes[node].disk.as_mut().context("the node has no file system of its own")
 }
 
-pub(super) fn full_leader(scene: &mut Scene<'_>) -> Result<()> {
+pub(super) fn full_leader(scene: &mut FaultContext<'_>) -> Result<()> {
     let (leader, one, other) = scene.parts()?;
     full(scene, leader, &[one, other])
 }
 
-pub(super) fn full_follower(scene: &mut Scene<'_>) -> Result<()> {
+pub(super) fn full_follower(scene: &mut FaultContext<'_>) -> Result<()> {
     let (_, one, _) = scene.parts()?;
     full(scene, one, &[])
 }
 
 /// Fills a node's disk until one of the others leads, if any are named.
-fn full(scene: &mut Scene<'_>, node: usize, others: &[usize]) -> Result<()> {
+fn full(scene: &mut FaultContext<'_>, node: usize, others: &[usize]) -> Result<()> {
     scene.group.nodes[node].may_end = true;
-    let says = |scene: &Scene<'_>| scene.group.nodes[node].said().matches(FULL).count();
+    let says = |scene: &FaultContext<'_>| scene.group.nodes[node].said().matches(FULL).count();
     let (before, reuses) = (says(scene), scene.group.nodes[node].has_spares());
     disk(scene, node)?.fill()?;
     // The space of the next log file is preallocated, so only the file after that finds none.
@@ -63,17 +63,17 @@ fn full(scene: &mut Scene<'_>, node: usize, others: &[usize]) -> Result<()> {
     }
 }
 
-pub(super) fn failing_leader(scene: &mut Scene<'_>) -> Result<()> {
+pub(super) fn failing_leader(scene: &mut FaultContext<'_>) -> Result<()> {
     let (leader, ..) = scene.parts()?;
     failing(scene, leader)
 }
 
-pub(super) fn failing_follower(scene: &mut Scene<'_>) -> Result<()> {
+pub(super) fn failing_follower(scene: &mut FaultContext<'_>) -> Result<()> {
     let (_, one, _) = scene.parts()?;
     failing(scene, one)
 }
 
-fn failing(scene: &mut Scene<'_>, node: usize) -> Result<()> {
+fn failing(scene: &mut FaultContext<'_>, node: usize) -> Result<()> {
     scene.group.nodes[node].may_end = true;
     disk(scene, node)?.fail()?;
     // Writes to existing blocks still succeed, so errors may take a while.
@@ -90,7 +90,7 @@ fn failing(scene: &mut Scene<'_>, node: usize) -> Result<()> {
     scene.group.start_again(node)
 }
 
-pub(super) fn frozen_leader(scene: &mut Scene<'_>) -> Result<()> {
+pub(super) fn frozen_leader(scene: &mut FaultContext<'_>) -> Result<()> {
     let (leader, one, other) = scene.parts()?;
     disk(scene, leader)?.freeze()?;
     scene.group.until_leader(&[one, other])?;
@@ -99,7 +99,7 @@ pub(super) fn frozen_leader(scene: &mut Scene<'_>) -> Result<()> {
     Ok(())
 }
 
-pub(super) fn slow_follower(scene: &mut Scene<'_>) -> Result<()> {
+pub(super) fn slow_follower(scene: &mut FaultContext<'_>) -> Result<()> {
     let (_, one, _) = scene.parts()?;
     for _ in 0..6 {
         disk(scene, one)?.freeze()?;

@@ -1,6 +1,6 @@
 //! Directories that are lost or restored, and files that are damaged.
 
-use super::{Scene, cut};
+use super::{FaultContext, cut};
 use anyhow::{Context, Result, ensure};
 use std::fs;
 use std::path::Path;
@@ -11,14 +11,14 @@ const FOUNDER_LOOKS: u32 = 12;
 /// Maximum number of checks on a node with a restored disk.
 const IMAGE_LOOKS_MAX: u32 = 600;
 
-pub(super) fn replace(scene: &mut Scene<'_>) -> Result<()> {
+pub(super) fn replace(scene: &mut FaultContext<'_>) -> Result<()> {
     let (leader, one, _) = scene.parts()?;
     let node = if scene.random.one_in(3) { leader } else { one };
     anew(scene, node)
 }
 
 /// Replaces a node: kills it, empties its directory and starts it in its own place.
-fn anew(scene: &mut Scene<'_>, node: usize) -> Result<()> {
+fn anew(scene: &mut FaultContext<'_>, node: usize) -> Result<()> {
     let others: Vec<usize> = (0..3).filter(|other| *other != node).collect();
     let lost = match scene.group.nodes[node].status() {
         Ok(status) => status.id,
@@ -32,7 +32,7 @@ fn anew(scene: &mut Scene<'_>, node: usize) -> Result<()> {
 
 /// The founding node loses its directory while it is cut off. However it is started, it must neither acknowledge nor
 /// answer any request.
-pub(super) fn wipe_founder(scene: &mut Scene<'_>) -> Result<()> {
+pub(super) fn wipe_founder(scene: &mut FaultContext<'_>) -> Result<()> {
     let (founder, others) = (0, [1, 2]);
     let lost = scene.group.nodes[founder].status()?.id;
     scene.group.nodes[founder].kill()?;
@@ -57,7 +57,7 @@ pub(super) fn wipe_founder(scene: &mut Scene<'_>) -> Result<()> {
 }
 
 /// A machine is restored from an older image of its disk.
-pub(super) fn old_image(scene: &mut Scene<'_>) -> Result<()> {
+pub(super) fn old_image(scene: &mut FaultContext<'_>) -> Result<()> {
     let (_, one, _) = scene.parts()?;
     let image = scene.group.nodes[one].home.join("image");
     let store = scene.group.nodes[one].store();
@@ -101,7 +101,7 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
 }
 
 /// Reports whether a node has applied everything that the leader knows to be committed.
-fn has_all(scene: &Scene<'_>, node: usize) -> bool {
+fn has_all(scene: &FaultContext<'_>, node: usize) -> bool {
     let Some(leader) = scene.group.leader_of(&[0, 1, 2]) else { return false };
     let [Ok(led), Ok(own)] = [leader, node].map(|at| scene.group.nodes[at].status()) else {
         return false;
@@ -112,7 +112,7 @@ fn has_all(scene: &Scene<'_>, node: usize) -> bool {
 }
 
 /// Returns the id of the member that is not in `nodes`.
-fn missing(scene: &mut Scene<'_>, nodes: &[usize]) -> Result<String> {
+fn missing(scene: &mut FaultContext<'_>, nodes: &[usize]) -> Result<String> {
     let leader = scene.group.until_leader(nodes)?;
     let status = scene.group.nodes[leader].status()?;
     let own: Vec<String> = nodes
@@ -123,7 +123,7 @@ fn missing(scene: &mut Scene<'_>, nodes: &[usize]) -> Result<String> {
     Ok(lost.context("no member is missing")?.id)
 }
 
-pub(super) fn damage(scene: &mut Scene<'_>) -> Result<()> {
+pub(super) fn damage(scene: &mut FaultContext<'_>) -> Result<()> {
     let (_, one, _) = scene.parts()?;
     scene.group.nodes[one].kill()?;
     let files = scene.group.nodes[one].files()?;

@@ -1,11 +1,11 @@
 //! SIGKILL of nodes.
 
-use super::Scene;
+use super::FaultContext;
 use anyhow::{Context, Result, ensure};
 use scurry_conformance::Value;
 use scurry_crash::wire::words;
 
-pub(super) fn leader(scene: &mut Scene<'_>) -> Result<()> {
+pub(super) fn leader(scene: &mut FaultContext<'_>) -> Result<()> {
     let (leader, one, other) = scene.parts()?;
     scene.group.nodes[leader].kill()?;
     // It can also restart before the other nodes notice its absence.
@@ -18,14 +18,14 @@ pub(super) fn leader(scene: &mut Scene<'_>) -> Result<()> {
     scene.group.start_again(leader)
 }
 
-pub(super) fn follower(scene: &mut Scene<'_>) -> Result<()> {
+pub(super) fn follower(scene: &mut FaultContext<'_>) -> Result<()> {
     let (_, one, _) = scene.parts()?;
     scene.group.nodes[one].kill()?;
     scene.pass_ms(100, 1_500)?;
     scene.group.start_again(one)
 }
 
-pub(super) fn all(scene: &mut Scene<'_>) -> Result<()> {
+pub(super) fn all(scene: &mut FaultContext<'_>) -> Result<()> {
     let (leader, one, other) = scene.parts()?;
     for node in [leader, one, other] {
         scene.group.nodes[node].kill()?;
@@ -37,7 +37,7 @@ pub(super) fn all(scene: &mut Scene<'_>) -> Result<()> {
     Ok(())
 }
 
-pub(super) fn majority(scene: &mut Scene<'_>) -> Result<()> {
+pub(super) fn majority(scene: &mut FaultContext<'_>) -> Result<()> {
     let (leader, one, other) = scene.parts()?;
     for node in [one, other] {
         scene.group.nodes[node].kill()?;

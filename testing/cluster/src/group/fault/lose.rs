@@ -1,7 +1,7 @@
 //! A further node is lost as soon as the group reports that it can lose one: by `can_lose_a_node`, by the answer to a
 //! removal, or by the log line about a vote.
 
-use super::{Scene, cut};
+use super::{FaultContext, cut};
 use crate::client::LEASE_MAX;
 use anyhow::{Result, ensure};
 use std::time::Duration;
@@ -11,7 +11,7 @@ const SEEN: Duration = Duration::from_secs(1);
 /// Log line that says that another node has its vote.
 const HAS_A_VOTE: &str = "a node has a vote";
 
-pub(super) fn second(scene: &mut Scene<'_>) -> Result<()> {
+pub(super) fn second(scene: &mut FaultContext<'_>) -> Result<()> {
     let (leader, one, other) = scene.parts()?;
     let is_cut = scene.group.nodes[one].namespace.is_some() && scene.random.one_in(2);
     // With writes under way, a follower that stores nothing would be noticed by that, so the load pauses.
@@ -39,7 +39,7 @@ pub(super) fn second(scene: &mut Scene<'_>) -> Result<()> {
 }
 
 /// A stopped leader continues and rebuilds its memory; the next leader is killed once it reports that it can be lost.
-fn deposed(scene: &mut Scene<'_>) -> Result<()> {
+fn deposed(scene: &mut FaultContext<'_>) -> Result<()> {
     scene.group.until_whole()?;
     let (leader, one, other) = scene.parts()?;
     scene.group.nodes[leader].pause()?;
@@ -56,13 +56,13 @@ fn deposed(scene: &mut Scene<'_>) -> Result<()> {
 }
 
 /// Kills the leader, and restarts it when one of the `left` nodes leads.
-fn lose(scene: &mut Scene<'_>, leader: usize, left: &[usize]) -> Result<()> {
+fn lose(scene: &mut FaultContext<'_>, leader: usize, left: &[usize]) -> Result<()> {
     scene.group.nodes[leader].kill()?;
     scene.group.until_leader(left)?;
     scene.group.start_again(leader)
 }
 
-pub(super) fn members(scene: &mut Scene<'_>) -> Result<()> {
+pub(super) fn members(scene: &mut FaultContext<'_>) -> Result<()> {
     let (leader, one, other) = scene.parts()?;
     let mut here = vec![leader, one, other];
     let mut gone = Vec::new();
@@ -97,7 +97,7 @@ pub(super) fn members(scene: &mut Scene<'_>) -> Result<()> {
     lose(scene, leader, &here)
 }
 
-fn votes(scene: &Scene<'_>, nodes: &[usize]) -> usize {
+fn votes(scene: &FaultContext<'_>, nodes: &[usize]) -> usize {
     said(&scene.group.nodes, nodes)
 }
 

@@ -1,9 +1,9 @@
 //! Operations of an operator: transfers, restarts, moves to another port.
 
-use super::Scene;
+use super::FaultContext;
 use anyhow::Result;
 
-pub(super) fn transfer(scene: &mut Scene<'_>) -> Result<()> {
+pub(super) fn transfer(scene: &mut FaultContext<'_>) -> Result<()> {
     for _ in 0..4 {
         let (_, one, _) = scene.parts()?;
         scene.group.transfer(one)?;
@@ -12,7 +12,7 @@ pub(super) fn transfer(scene: &mut Scene<'_>) -> Result<()> {
     Ok(())
 }
 
-pub(super) fn rolling(scene: &mut Scene<'_>) -> Result<()> {
+pub(super) fn rolling(scene: &mut FaultContext<'_>) -> Result<()> {
     let (leader, one, other) = scene.parts()?;
     for node in [one, other] {
         restart(scene, node)?;
@@ -21,7 +21,7 @@ pub(super) fn rolling(scene: &mut Scene<'_>) -> Result<()> {
     restart(scene, leader)
 }
 
-pub(super) fn moved(scene: &mut Scene<'_>) -> Result<()> {
+pub(super) fn moved(scene: &mut FaultContext<'_>) -> Result<()> {
     let (leader, one, _) = scene.parts()?;
     for node in [one, leader] {
         if node == leader {
@@ -33,7 +33,7 @@ pub(super) fn moved(scene: &mut Scene<'_>) -> Result<()> {
     Ok(())
 }
 
-fn restart(scene: &mut Scene<'_>, node: usize) -> Result<()> {
+fn restart(scene: &mut FaultContext<'_>, node: usize) -> Result<()> {
     scene.group.nodes[node].stop()?;
     scene.pass_ms(0, 300)?;
     scene.group.start_again(node)?;

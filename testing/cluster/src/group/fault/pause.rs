@@ -1,6 +1,6 @@
 //! Nodes that are stopped for a while and then continue.
 
-use super::{Scene, cut};
+use super::{FaultContext, cut};
 use crate::client::LEASE_MAX;
 use crate::group::old_reads::OldReads;
 use anyhow::Result;
@@ -9,13 +9,13 @@ use std::time::Duration;
 /// Text in the log of a node that rebuilds the memory of a shard.
 const REBUILT: &str = "memory is rebuilt";
 
-pub(super) fn leader(scene: &mut Scene<'_>) -> Result<()> {
+pub(super) fn leader(scene: &mut FaultContext<'_>) -> Result<()> {
     let (leader, one, other) = scene.parts()?;
     let old = OldReads::open(scene.group, leader)?;
     pause(scene, leader, &[one, other], old)
 }
 
-pub(super) fn unaware(scene: &mut Scene<'_>) -> Result<()> {
+pub(super) fn unaware(scene: &mut FaultContext<'_>) -> Result<()> {
     let (leader, one, other) = scene.parts()?;
     // A read waits for the writes before it, which would fail here: reads that show no old value only because of
     // pending writes prove nothing. So the load pauses, and expiries, which are writes too, must be over.
@@ -31,7 +31,12 @@ pub(super) fn unaware(scene: &mut Scene<'_>) -> Result<()> {
 }
 
 /// Stops the leader until one of the others leads and has executed a write.
-fn pause(scene: &mut Scene<'_>, leader: usize, others: &[usize], mut old: OldReads) -> Result<()> {
+fn pause(
+    scene: &mut FaultContext<'_>,
+    leader: usize,
+    others: &[usize],
+    mut old: OldReads,
+) -> Result<()> {
     scene.group.nodes[leader].pause()?;
     let new = scene.group.until_leader(others)?;
     old.overwrite(scene.group, new, "new")?;
@@ -46,9 +51,10 @@ fn pause(scene: &mut Scene<'_>, leader: usize, others: &[usize], mut old: OldRea
 
 /// Makes the leader execute commands that no other node has, stops it until another leads, and kills the new leader
 /// once the old one knows of it and rebuilds its memory. The third node must serve meanwhile.
-pub(super) fn successor(scene: &mut Scene<'_>) -> Result<()> {
+pub(super) fn successor(scene: &mut FaultContext<'_>) -> Result<()> {
     let (leader, one, other) = scene.parts()?;
-    let rebuilds = |scene: &Scene<'_>| scene.group.nodes[leader].said().matches(REBUILT).count();
+    let rebuilds =
+        |scene: &FaultContext<'_>| scene.group.nodes[leader].said().matches(REBUILT).count();
     let before = rebuilds(scene);
     for node in [one, other] {
         scene.group.nodes[node].pause()?;
@@ -71,7 +77,7 @@ pub(super) fn successor(scene: &mut Scene<'_>) -> Result<()> {
     scene.group.start_again(new)
 }
 
-pub(super) fn follower(scene: &mut Scene<'_>) -> Result<()> {
+pub(super) fn follower(scene: &mut FaultContext<'_>) -> Result<()> {
     let (_, one, _) = scene.parts()?;
     scene.group.nodes[one].pause()?;
     scene.pass_ms(3_000, 6_000)?;

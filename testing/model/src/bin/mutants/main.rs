@@ -9,8 +9,8 @@ mod mutant;
 mod scratch;
 
 use anyhow::{Result, ensure};
-use mutant::{Catcher, Mutant};
-use scratch::{Scratch, Verdict};
+use mutant::{CatchingTest, Mutant};
+use scratch::{MutantResult, Scratch};
 use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
@@ -35,7 +35,7 @@ fn main() -> Result<ExitCode> {
     let lane = |number: usize| -> Result<bool> {
         let Some(first) = next() else { return Ok(true) };
         let place = target.join("mutants").join(number.to_string());
-        let lane = Lane { scratch: Scratch::copy(&root, &place)?, width };
+        let lane = MutantCopy { scratch: Scratch::copy(&root, &place)?, width };
         let mut fine = true;
         for group in std::iter::once(first).chain(std::iter::from_fn(&next)) {
             fine &= lane.seed(&group)?;
@@ -56,7 +56,7 @@ fn main() -> Result<ExitCode> {
 fn groups(mutants: &[Mutant]) -> Vec<Vec<&Mutant>> {
     let mut groups: BTreeMap<(&str, &str), Vec<&Mutant>> = BTreeMap::new();
     for mutant in mutants {
-        let Catcher { package, target, .. } = &mutant.caught_by;
+        let CatchingTest { package, target, .. } = &mutant.caught_by;
         groups.entry((package, target)).or_default().push(mutant);
     }
     let mut groups: Vec<Vec<&Mutant>> = groups.into_values().collect();
@@ -66,16 +66,17 @@ fn groups(mutants: &[Mutant]) -> Vec<Vec<&Mutant>> {
 }
 
 /// One of the copies, with the width of the names in the output.
-struct Lane {
+struct MutantCopy {
     scratch: Scratch,
     width: usize,
 }
 
-impl Lane {
+impl MutantCopy {
     /// Reports whether each test of the group passes on the unchanged code, and fails with its mutant.
     fn seed(&self, group: &[&Mutant]) -> Result<bool> {
         let (mut fine, width) = (true, self.width);
-        let mut catchers: Vec<&Catcher> = group.iter().map(|mutant| &mutant.caught_by).collect();
+        let mut catchers: Vec<&CatchingTest> =
+            group.iter().map(|mutant| &mutant.caught_by).collect();
         catchers.sort();
         catchers.dedup();
         if let Some(why) = self.scratch.baseline(&catchers)? {
@@ -85,12 +86,12 @@ impl Lane {
         for mutant in group {
             let (name, test) = (&mutant.name, &mutant.caught_by.test);
             match self.scratch.mutate(mutant)? {
-                Verdict::Caught => println!("{name:width$}  caught    {test}"),
-                Verdict::Survived => {
+                MutantResult::Caught => println!("{name:width$}  caught    {test}"),
+                MutantResult::Survived => {
                     fine = false;
                     println!("{name:width$}  SURVIVED  {test}: {}", mutant.description);
                 }
-                Verdict::Broken(why) => {
+                MutantResult::Broken(why) => {
                     fine = false;
                     println!("{name:width$}  BROKEN    {why}");
                 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// Test that must catch a mutant.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Catcher {
+pub(crate) struct CatchingTest {
     pub(crate) package: String,
     pub(crate) target: String,
     pub(crate) test: String,
@@ -20,7 +20,7 @@ pub(crate) struct Mutant {
     /// Text to replace, which occurs once in the file.
     pub(crate) find: String,
     pub(crate) replace: String,
-    pub(crate) caught_by: Catcher,
+    pub(crate) caught_by: CatchingTest,
 }
 
 /// Returns the mutants with the wanted names; all of them when no name is given.
@@ -58,7 +58,7 @@ fn read(file: &Path) -> Result<Mutant> {
         file: text("file")?,
         find: text("find")?,
         replace: text("replace")?,
-        caught_by: Catcher {
+        caught_by: CatchingTest {
             package: package.to_string(),
             target: target.to_string(),
             test: test.to_string(),

@@ -1,6 +1,6 @@
 //! A copy of the workspace in which bugs are seeded and built.
 
-use crate::mutant::{Catcher, Mutant};
+use crate::mutant::{CatchingTest, Mutant};
 use anyhow::{Context, Result, bail, ensure};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ const PROCESSOR_SECONDS_MAX: u64 = 600;
 const SECONDS_MAX: u64 = 1_200;
 
 /// Result of a mutant.
-pub(crate) enum Verdict {
+pub(crate) enum MutantResult {
     Caught,
     Survived,
     Broken(String),
@@ -65,7 +65,7 @@ impl Scratch {
     }
 
     /// Seeds one bug, runs its test, and removes the bug again.
-    pub(crate) fn mutate(&self, mutant: &Mutant) -> Result<Verdict> {
+    pub(crate) fn mutate(&self, mutant: &Mutant) -> Result<MutantResult> {
         // Read the copy, because someone may be editing the working tree.
         let file = self.tree.join(&mutant.file);
         let original = fs::read_to_string(&file)
@@ -73,7 +73,7 @@ impl Scratch {
         let found = original.matches(&mutant.find).count();
         if found != 1 {
             let why = format!("`find` occurs {found} times in {}, not once", mutant.file);
-            return Ok(Verdict::Broken(why));
+            return Ok(MutantResult::Broken(why));
         }
         fs::write(&file, original.replacen(&mutant.find, &mutant.replace, 1))?;
         let verdict = self.test(&mutant.caught_by);
@@ -82,7 +82,7 @@ impl Scratch {
     }
 
     /// Runs these tests of one target without a mutant. Returns why they do not all pass; None when they do.
-    pub(crate) fn baseline(&self, catchers: &[&Catcher]) -> Result<Option<String>> {
+    pub(crate) fn baseline(&self, catchers: &[&CatchingTest]) -> Result<Option<String>> {
         let Some(first) = catchers.first() else { return Ok(None) };
         if let Some(why) = self.build(first)? {
             return Ok(Some(why));
@@ -96,24 +96,24 @@ impl Scratch {
     }
 
     /// Builds and runs one test. Survived means that it passed.
-    fn test(&self, catcher: &Catcher) -> Result<Verdict> {
+    fn test(&self, catcher: &CatchingTest) -> Result<MutantResult> {
         if let Some(why) = self.build(catcher)? {
-            return Ok(Verdict::Broken(why));
+            return Ok(MutantResult::Broken(why));
         }
         let run = self.cargo(catcher, &[&catcher.test, "--", "--exact"])?;
         let text = String::from_utf8_lossy(&run.stdout).into_owned();
         let told = String::from_utf8_lossy(&run.stderr);
         match (text.contains("1 passed; 0 failed"), text.contains("0 passed; 1 failed")) {
-            (true, false) => Ok(Verdict::Survived),
-            (false, true) => Ok(Verdict::Caught),
+            (true, false) => Ok(MutantResult::Survived),
+            (false, true) => Ok(MutantResult::Caught),
             // SIGXCPU: a test that loops forever does not pass.
-            (false, false) if told.contains("signal: 24") => Ok(Verdict::Caught),
+            (false, false) if told.contains("signal: 24") => Ok(MutantResult::Caught),
             _ => bail!("{} did not run: {text}{told}", catcher.test),
         }
     }
 
     /// Builds the tests of a target. Returns why they do not compile; None when they do.
-    fn build(&self, catcher: &Catcher) -> Result<Option<String>> {
+    fn build(&self, catcher: &CatchingTest) -> Result<Option<String>> {
         let build = self.cargo(catcher, &["--no-run"])?;
         if build.status.success() {
             return Ok(None);
@@ -123,7 +123,7 @@ impl Scratch {
         Ok(Some(format!("does not compile: {error}")))
     }
 
-    fn cargo(&self, catcher: &Catcher, rest: &[&str]) -> Result<Output> {
+    fn cargo(&self, catcher: &CatchingTest, rest: &[&str]) -> Result<Output> {
         // Limit the CPU time, which a stalled machine does not use up.
         let limited =
             format!("ulimit -S -t {PROCESSOR_SECONDS_MAX} && exec timeout {SECONDS_MAX} \"$@\"");

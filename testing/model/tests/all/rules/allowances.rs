@@ -1,7 +1,7 @@
 //! Sections 2, 3 and 12: buckets that are refilled, and spent ones that make room.
 
 use scurry_ledger::{BucketAttributes, Code, Cycle, Limits, Period, Status, Time, tick, view};
-use scurry_model::{Came, Op, Request, ScriptedPair, name};
+use scurry_model::{Op, Request, ScriptedPair, StepResult, name};
 
 const HOUR: i64 = 3_600_000;
 
@@ -196,5 +196,5 @@ fn a_bucket_stays_while_a_debit_from_it_is_remembered() {
     script.now = 1_599;
     assert_eq!(script.refused(&other), Code::Busy);
     script.now = 1_600;
-    assert!(matches!(script.run(&other), Came::Commit(_)));
+    assert!(matches!(script.run(&other), StepResult::Commit(_)));
 }

@@ -1,7 +1,7 @@
 //! Section 3: due expiries are processed first.
 
 use scurry_ledger::{BucketAttributes, Code, Limits, Period, Time, tick_in_place};
-use scurry_model::{Came, Op, Request, ScriptedPair, name};
+use scurry_model::{Op, Request, ScriptedPair, StepResult, name};
 
 fn s(number: u32) -> Request {
     Request::new("s", number)
@@ -153,5 +153,5 @@ fn a_clock_that_goes_back_does_not_count() {
     script.now = 2_000;
     script.done(&Request { tcc_ms: Some(100), ..s(0).ask(1, "u", 5) }.reserve());
     assert_eq!(script.session("s").map(|session| session.deadline.0), Some(5_100));
-    assert!(matches!(script.run(&Op::debit("d", "u", 1)), Came::Replay(_)));
+    assert!(matches!(script.run(&Op::debit("d", "u", 1)), StepResult::Replay(_)));
 }

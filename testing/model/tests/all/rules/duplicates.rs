@@ -3,7 +3,7 @@
 use scurry_ledger::{
     BucketAttributes, Code, Decision, Limits, NewBucket, Rejection, Status, Time, decide,
 };
-use scurry_model::{Came, Op, Request, ScriptedPair, key, name};
+use scurry_model::{Op, Request, ScriptedPair, StepResult, key, name};
 
 fn s(number: u32) -> Request {
     Request::new("s", number)
@@ -50,7 +50,7 @@ fn a_late_status_does_not_set_it_again() {
     let suspend = Op::Status { txn, status: Status::Suspended, identities: vec![] };
     let answer = script.done(&suspend);
     script.done(&Op::status(Status::Active));
-    assert_eq!(script.run(&suspend), Came::Replay(answer));
+    assert_eq!(script.run(&suspend), StepResult::Replay(answer));
     assert_eq!(script.amount(&Op::debit("d", "u", 1)), (Code::Ok, 1));
 }
 
@@ -96,7 +96,7 @@ fn a_default_that_is_given_is_the_same_body() {
         Request { if_version: Some(77), ..s(1).ask(1, "u", 5) },
     ];
     for body in same {
-        assert_eq!(script.run(&body.update()), Came::Replay(answer.clone()));
+        assert_eq!(script.run(&body.update()), StepResult::Replay(answer.clone()));
     }
 }
 
@@ -106,7 +106,7 @@ fn a_denied_reserve_is_remembered() {
     let reserve = s(3).ask(1, "u", 5).reserve();
     let answer = script.done(&reserve);
     script.done(&Op::topup("t", "a", 100));
-    assert_eq!(script.run(&reserve), Came::Replay(answer));
+    assert_eq!(script.run(&reserve), StepResult::Replay(answer));
     assert_eq!(script.refused(&s(4).ask(1, "u", 5).reserve()), Code::SessionExists);
     assert_eq!(script.refused(&s(4).update()), Code::UnknownSession);
     assert_eq!(script.refused(&s(3).update()), Code::RequestMismatch);
@@ -134,7 +134,7 @@ fn the_window_keeps_the_highest_numbers() {
         answers.push(script.done(&s(number).both(1, "u", 0, 1).update()));
     }
     for (number, answer) in [4, 2, 6].into_iter().zip(answers) {
-        assert_eq!(script.run(&s(number).both(1, "u", 0, 1).update()), Came::Replay(answer));
+        assert_eq!(script.run(&s(number).both(1, "u", 0, 1).update()), StepResult::Replay(answer));
     }
     assert_eq!(script.refused(&s(0).update()), Code::OutOfWindow);
     script.done(&s(3).update());
@@ -224,7 +224,7 @@ fn a_denied_debit_is_remembered() {
     let debit = Op::debit("d", "u", 11);
     let answer = script.done(&debit);
     script.done(&Op::topup("t", "a", 100));
-    assert_eq!(script.run(&debit), Came::Replay(answer));
+    assert_eq!(script.run(&debit), StepResult::Replay(answer));
 }
 
 #[test]
@@ -333,6 +333,6 @@ fn a_clock_out_of_range_remembers_as_long_as_any() {
         script.now = clock;
         let count = Op::counter("t", "c", 1, None);
         let answer = script.done(&count);
-        assert_eq!(script.run(&count), Came::Replay(answer), "{clock}");
+        assert_eq!(script.run(&count), StepResult::Replay(answer), "{clock}");
     }
 }

@@ -1,7 +1,7 @@
 //! Section 9: use of sessions that are not open.
 
 use scurry_ledger::{Code, Decision, Limits, Overrun, Status, Time, decide};
-use scurry_model::{Came, Op, Request, ScriptedPair};
+use scurry_model::{Op, Request, ScriptedPair, StepResult};
 
 fn s(number: u32) -> Request {
     Request::new("s", number)
@@ -73,10 +73,10 @@ fn use_after_tcc_is_debited_once() {
     assert_eq!(script.funds("a"), (88, 0));
     // Long after the session's own tombstone would have been forgotten.
     script.now += 99;
-    assert!(matches!(script.run(&update), Came::Replay(_)));
+    assert!(matches!(script.run(&update), StepResult::Replay(_)));
     assert_eq!(script.refused(&s(2).used(1, "u", 8).late().update()), Code::RequestMismatch);
     // LATEUSE is not part of the body.
-    assert!(matches!(script.run(&s(2).both(1, "u", 7, 50).update()), Came::Replay(_)));
+    assert!(matches!(script.run(&s(2).both(1, "u", 7, 50).update()), StepResult::Replay(_)));
     assert_eq!(script.funds("a"), (88, 0));
 }
 
@@ -100,7 +100,10 @@ fn several_reports_of_one_session_come_in_any_order() {
     script.done(&s(5).used(1, "u", 1).late().terminate());
     assert_eq!(script.funds("a"), (91, 0));
     for number in [4, 2, 3] {
-        assert!(matches!(script.run(&s(number).used(1, "u", 1).late().update()), Came::Replay(_)));
+        assert!(matches!(
+            script.run(&s(number).used(1, "u", 1).late().update()),
+            StepResult::Replay(_)
+        ));
     }
 }
 
@@ -142,12 +145,12 @@ fn a_closing_answer_stays_beside_late_use() {
     // 7 was answered, so 5 may have been.
     assert_eq!(script.refused(&s(5).used(1, "u", 1).late().update()), Code::OutOfWindow);
     script.done(&s(8).used(1, "u", 1).late().update());
-    assert!(matches!(script.run(&terminate), Came::Replay(_)));
+    assert!(matches!(script.run(&terminate), StepResult::Replay(_)));
     assert_eq!(script.funds("a"), (96, 0));
     script.done(&Request::new("r", 0).ask(1, "u", 10).reserve());
     script.done(&Op::release("r"));
     script.done(&Request::new("r", 1).used(1, "u", 1).late().update());
-    assert!(matches!(script.run(&Op::release("r")), Came::Replay(_)));
+    assert!(matches!(script.run(&Op::release("r")), StepResult::Replay(_)));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Section 14: limits.
 
 use scurry_ledger::{
-    Change, Code, Counted, Decision, Limit, LimitTerms, Op as Fact, Period, Time, decide,
+    Change, Code, Decision, Limit, LimitSubject, LimitTerms, Op as Fact, Period, Time, decide,
 };
 use scurry_model::{Op, Request, ScriptedPair, name};
 
@@ -23,7 +23,7 @@ fn shown(script: &ScriptedPair, id: &str) -> (i64, i64, i64) {
 fn set(
     txn: &str,
     limit: &str,
-    counted: Counted,
+    counted: LimitSubject,
     amount: i64,
     cycle: (Option<Period>, Option<i64>),
 ) -> Op {
@@ -32,8 +32,8 @@ fn set(
     Op::Limit { txn: txn.to_string(), limit: name(limit), terms }
 }
 
-fn of_item(key: u32) -> Counted {
-    Counted::Units { unit: name("u"), item: Some(key.into()) }
+fn of_item(key: u32) -> LimitSubject {
+    LimitSubject::Units { unit: name("u"), item: Some(key.into()) }
 }
 
 fn remove(txn: &str, limit: &str) -> Op {
@@ -92,7 +92,7 @@ fn sessions_beyond_the_limit_are_denied_and_that_is_remembered() {
     let (code, items) = script.items(&denied);
     assert_eq!((code, items[0].code, items[0].last), (Code::CreditLimitReached, code, true));
     script.done(&Op::release("s"));
-    assert!(matches!(script.run(&denied), scurry_model::Came::Replay(_)));
+    assert!(matches!(script.run(&denied), scurry_model::StepResult::Replay(_)));
     assert_eq!(script.grants(&Request::new("u", 0).ask(1, "u", 1).reserve()).1, [1]);
 }
 
@@ -162,7 +162,7 @@ fn what_is_held_may_be_above_the_amount_of_a_new_period() {
 fn periods_follow_the_clocks_of_the_zone() {
     let mut script = ScriptedPair::new(&[("a", "u", 100)]);
     // A quarter past an hour here is a full hour there.
-    let unit = Counted::Units { unit: name("u"), item: None };
+    let unit = LimitSubject::Units { unit: name("u"), item: None };
     script.done(&set("1", "l", unit, 10, (Some(Period::Hour), Some(-75))));
     script.done(&Op::debit("d", "u", 3));
     script.now = HOUR / 4 - 1;

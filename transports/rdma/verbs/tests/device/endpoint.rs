@@ -2,7 +2,7 @@
 
 use crate::support::{LONG, MIB, Side, address, listen, readable};
 use scurry_rdma::{Connection, Hub, Notice, Settings};
-use scurry_rdma_proto::{Endpoint, Handling, Progress, Role, Settings as Protocol};
+use scurry_rdma_proto::{Endpoint, Progress, Role, SendBuffering, Settings as Protocol};
 use std::os::fd::AsFd as _;
 use std::thread;
 
@@ -72,7 +72,7 @@ fn ends(address: std::net::SocketAddr, sides: [&mut Side; 2], protocol: Protocol
     })
 }
 
-fn comes_back(handling: Handling) {
+fn comes_back(handling: SendBuffering) {
     let Some(address) = address() else { return };
     let protocol = Protocol { output: handling, window_len: 64 * 1024, ..Protocol::default() };
     let (mut server, mut client) = (Side::new(address, 16 * MIB), Side::new(address, 16 * MIB));
@@ -118,10 +118,10 @@ fn comes_back(handling: Handling) {
 
 #[test]
 fn an_echo_comes_back_in_place() {
-    comes_back(Handling::InPlace);
+    comes_back(SendBuffering::InPlace);
 }
 
 #[test]
 fn an_echo_comes_back_copied() {
-    comes_back(Handling::Copied);
+    comes_back(SendBuffering::Copied);
 }

@@ -21,7 +21,7 @@ pub(crate) fn elsewhere(
 ) -> Option<String> {
     let view = node.view.as_deref()?;
     let place =
-        Entrance { executes: node.durable.executes(), ..Entrance::of(node, view, client.port) };
+        EntryPort { executes: node.durable.executes(), ..EntryPort::of(node, view, client.port) };
     let slots = spec.key_positions(args).map(|position| slot(args.at(position)));
     let said = place.refusal(slots)?;
     Some(if client.reads_replicas { passed_on(spec, said) } else { said })
@@ -41,13 +41,13 @@ fn passed_on(spec: &Spec, said: String) -> String {
 /// Returns the error for part of a request from another core that this core does not execute.
 #[cold]
 pub(crate) fn not_here(node: &Node) -> String {
-    let place = node.view.as_deref().map(|view| Entrance::of(node, view, PortKind::Main));
+    let place = node.view.as_deref().map(|view| EntryPort::of(node, view, PortKind::Main));
     let said = place.and_then(|place| place.of_core(node.core, 0));
     said.unwrap_or_else(|| not_yet(node.core))
 }
 
 /// The port and core through which a request arrived.
-struct Entrance<'v> {
+struct EntryPort<'v> {
     view: &'v View,
     slots: Slots,
     port: PortKind,
@@ -56,9 +56,9 @@ struct Entrance<'v> {
     executes: bool,
 }
 
-impl Entrance<'_> {
-    fn of<'v>(node: &Node, view: &'v View, port: PortKind) -> Entrance<'v> {
-        Entrance { view, slots: node.shared.slots, port, core: node.core, executes: false }
+impl EntryPort<'_> {
+    fn of<'v>(node: &Node, view: &'v View, port: PortKind) -> EntryPort<'v> {
+        EntryPort { view, slots: node.shared.slots, port, core: node.core, executes: false }
     }
 
     /// Returns the error for a request with keys in these slots, or without keys.
@@ -122,7 +122,7 @@ mod tests {
     fn refusal(view: &View, port: PortKind, core: u16, slots: &[u16]) -> Option<String> {
         let threads = u16::try_from(view.shards.len()).expect("few");
         let executes = view.shards[usize::from(core)].serves;
-        let place = Entrance { view, slots: Slots::new(threads), port, core, executes };
+        let place = EntryPort { view, slots: Slots::new(threads), port, core, executes };
         place.refusal(slots.iter().copied())
     }
 

@@ -24,12 +24,12 @@ pub(super) struct ShardRow {
     /// False while the shard has no leader.
     pub(super) is_led: bool,
     /// The primary first, where there is one.
-    pub(super) points: Vec<Point>,
+    pub(super) points: Vec<CorePort>,
 }
 
 /// A core's port, which cluster clients take for a node.
 #[derive(Debug)]
-pub(super) struct Point {
+pub(super) struct CorePort {
     /// 40 hexadecimal digits.
     pub(super) id: String,
     pub(super) ip: String,
@@ -70,11 +70,11 @@ impl Health {
 }
 
 impl ShardRow {
-    pub(super) fn primary(&self) -> Option<&Point> {
+    pub(super) fn primary(&self) -> Option<&CorePort> {
         self.points.first().filter(|point| point.is_primary)
     }
 
-    pub(super) fn replicas(&self) -> impl Iterator<Item = &Point> {
+    pub(super) fn replicas(&self) -> impl Iterator<Item = &CorePort> {
         self.points.iter().filter(|point| !point.is_primary)
     }
 
@@ -125,7 +125,7 @@ impl Topology {
             slots: slots.range(core),
             epoch: u64::from(core) + 1,
             is_led: true,
-            points: vec![Point {
+            points: vec![CorePort {
                 id: point_id(run_id, core),
                 ip: ip.to_owned(),
                 port,
@@ -155,7 +155,7 @@ impl Topology {
                     Some(lag) => shard.committed.get().saturating_sub(lag),
                     None => 0,
                 };
-                Point {
+                CorePort {
                     id: point_id(member.id.get(), core),
                     ip: member.addresses.ip.to_string(),
                     port: member.addresses.cores.get(usize::from(core)).copied().unwrap_or(0),
@@ -164,7 +164,7 @@ impl Topology {
                     offset,
                 }
             };
-            let mut points: Vec<Point> = view.members.iter().map(point).collect();
+            let mut points: Vec<CorePort> = view.members.iter().map(point).collect();
             points.sort_by_key(|point| !point.is_primary);
             ShardRow {
                 slots: slots.range(core),

@@ -8,20 +8,20 @@ use scurry_consensus::shard::ShardView;
 use scurry_resp::Reply;
 
 /// The role of a node, as the clients of one of its ports see it.
-pub(in crate::execute::commands) struct Part<'v> {
+pub(in crate::execute::commands) struct PortRole<'v> {
     view: &'v View,
     port: PortKind,
     /// The shard that stands for all: that of the port, or the first.
     shard: u16,
 }
 
-impl Part<'_> {
-    pub(in crate::execute::commands) fn of(view: &View, port: PortKind, core: u16) -> Part<'_> {
+impl PortRole<'_> {
+    pub(in crate::execute::commands) fn of(view: &View, port: PortKind, core: u16) -> PortRole<'_> {
         let shard = match port {
             PortKind::Core => core,
             PortKind::Main => 0,
         };
-        Part { view, port, shard }
+        PortRole { view, port, shard }
     }
 
     pub(in crate::execute::commands) fn leader(&self) -> Option<&Member> {
@@ -189,17 +189,17 @@ mod tests {
 
     fn described(view: &View, port: PortKind) -> String {
         let mut text = Lines(String::new());
-        Part::of(view, port, 1).describe(&mut text);
+        PortRole::of(view, port, 1).describe(&mut text);
         text.0.replace("\r\n", " ")
     }
 
     #[test]
     fn the_leader_is_a_master_of_those_that_are_connected() {
         let mut view = view(1, Some(1), 2);
-        let main = Part::of(&view, PortKind::Main, 1);
+        let main = PortRole::of(&view, PortKind::Main, 1);
         let expected = "*3 master :200 *2 *3 10.0.0.2 6389 200 *3 10.0.0.3 6389 195";
         assert_eq!(said(|reply| main.role(reply)), expected);
-        let core = Part::of(&view, PortKind::Core, 1);
+        let core = PortRole::of(&view, PortKind::Core, 1);
         let expected = "*3 master :200 *2 *3 10.0.0.2 6391 200 *3 10.0.0.3 6391 195";
         assert_eq!(said(|reply| core.role(reply)), expected);
         view.members[1].is_connected = false;
@@ -214,7 +214,7 @@ mod tests {
     #[test]
     fn another_node_is_a_slave_of_the_leader_or_of_nobody() {
         let mut led = view(1, Some(3), 2);
-        let role = |view: &View| said(|reply| Part::of(view, PortKind::Main, 0).role(reply));
+        let role = |view: &View| said(|reply| PortRole::of(view, PortKind::Main, 0).role(reply));
         assert_eq!(role(&led), "*5 slave 10.0.0.3 :6389 connected :198");
         let lines = described(&led, PortKind::Core);
         assert!(lines.starts_with("role:slave master_host:10.0.0.3 master_port:6391 "), "{lines}");

@@ -3,8 +3,8 @@
 use scurry_codec::{Seal, SnapshotFooter};
 use scurry_engine::{
     Commits, Config, Disk, Durability, EntityPut, Expiry, File, LogId, LogWriter, Piece, Recovered,
-    RecoveryError, RequiredExtent, SEGMENT_LEN_MAX, Shard, Snapshot, SnapshotReader,
-    SnapshotWriter, Until, Version, checksum, recover, segment_name, snapshot_name,
+    RecoveryEnd, RecoveryError, RequiredExtent, SEGMENT_LEN_MAX, Shard, Snapshot, SnapshotReader,
+    SnapshotWriter, Version, checksum, recover, segment_name, snapshot_name,
 };
 use scurry_ledger::Time;
 use scurry_sim::{Crash, Faults, SimDisk};
@@ -42,7 +42,7 @@ impl Host {
     }
 }
 
-fn start(disk: &SimDisk, until: Until) -> Result<(Shard, Recovered), RecoveryError> {
+fn start(disk: &SimDisk, until: RecoveryEnd) -> Result<(Shard, Recovered), RecoveryError> {
     let mut shard = Shard::new(Config::default());
     let found = recover(&mut disk.clone(), LOG, until, &mut shard, |_| {})?;
     Ok((shard, found))
@@ -63,7 +63,7 @@ fn a_version_is_not_given_again_though_its_entity_was_over_at_once() {
     assert!(host.shard.entity_put(NOW, key, b"v", options).expect("terms hold").applied);
     assert!(host.commit());
     let (mut shard, found) =
-        start(&host.disk, Until::End(RequiredExtent::default())).expect("a sound disk");
+        start(&host.disk, RecoveryEnd::End(RequiredExtent::default())).expect("a sound disk");
     assert_eq!(found.next, 2);
     let key = shard.key(b"e");
     let next = shard.entity_put(NOW, key, b"w", EntityPut::default()).expect("terms hold");
@@ -78,10 +78,10 @@ fn a_look_at_an_earlier_sequence_writes_nothing() {
     // The next segment was created, but nothing was written to it.
     host.disk.clone().create(&segment_name(2), 0).expect("no faults");
     let changes = host.disk.changes();
-    let (_, found) = start(&host.disk, Until::Sequence(1)).expect("a sound disk");
+    let (_, found) = start(&host.disk, RecoveryEnd::Sequence(1)).expect("a sound disk");
     assert_eq!((found.next, host.disk.changes()), (2, changes));
     let (_, found) =
-        start(&host.disk, Until::End(RequiredExtent::default())).expect("a sound disk");
+        start(&host.disk, RecoveryEnd::End(RequiredExtent::default())).expect("a sound disk");
     assert_eq!(found.next, 2);
     assert_eq!(host.disk.contents().len(), 1, "an empty segment is removed");
 }
@@ -95,7 +95,7 @@ fn a_first_sector_that_was_never_written_ends_the_log() {
     assert!(host.commit());
     // The power failed, and the first of the sectors that were not synced is lost.
     overwrite(&host.disk, 1, &[0; 512]);
-    let (shard, found) = start(&host.disk, Until::End(RequiredExtent::default()))
+    let (shard, found) = start(&host.disk, RecoveryEnd::End(RequiredExtent::default()))
         .expect("nothing of it was promised");
     assert!(shard.is_empty());
     let cut = found.cut.expect("an end that was cut off");
@@ -112,7 +112,7 @@ fn a_header_of_which_a_part_was_written_ends_the_log() {
         let mut file = host.disk.clone().create(&segment_name(2), 0).expect("no faults");
         file.set_len(4_096).expect("no faults");
         file.write_at(0, &header).expect("no faults");
-        let (_, found) = start(&host.disk, Until::End(RequiredExtent::default()))
+        let (_, found) = start(&host.disk, RecoveryEnd::End(RequiredExtent::default()))
             .expect("nothing of it was promised");
         assert_eq!((found.next, host.disk.contents().len()), (2, 1), "{part} bytes of a header");
     }
@@ -126,7 +126,7 @@ fn a_first_sector_that_was_synced_is_missed() {
     host.set(b"b", 600);
     assert!(host.commit());
     overwrite(&host.disk, 1, &[0; 512]);
-    let error = start(&host.disk, Until::End(RequiredExtent::default()))
+    let error = start(&host.disk, RecoveryEnd::End(RequiredExtent::default()))
         .expect_err("record 1 is gone")
         .to_string();
     assert!(error.contains("log-00000000000000000001 is damaged at byte 0"), "{error}");
@@ -138,7 +138,7 @@ fn a_header_that_was_lost_alone_is_missed() {
     host.set(b"a", 10);
     assert!(host.commit());
     overwrite(&host.disk, 1, &[0; 8]);
-    let error = start(&host.disk, Until::End(RequiredExtent::default()))
+    let error = start(&host.disk, RecoveryEnd::End(RequiredExtent::default()))
         .expect_err("record 1 is there")
         .to_string();
     assert!(error.contains("log-00000000000000000001"), "{error}");
@@ -154,13 +154,13 @@ fn what_a_failed_sync_left_in_the_cache_is_written_again() {
         host.set(b"b", 10);
         host.disk.inject(Faults { sync: 1, ..Faults::default() });
         assert!(!host.commit(), "the sync fails");
-        host.disk.mend();
+        host.disk.clear_faults();
         // The cache may still have the record. Then readers see it, and it must not be lost later.
         let (_, found) =
-            start(&host.disk, Until::End(RequiredExtent::default())).expect("a sound disk");
+            start(&host.disk, RecoveryEnd::End(RequiredExtent::default())).expect("a sound disk");
         host.disk.restart(Crash::Power);
         let (_, again) =
-            start(&host.disk, Until::End(RequiredExtent::default())).expect("a sound disk");
+            start(&host.disk, RecoveryEnd::End(RequiredExtent::default())).expect("a sound disk");
         assert!(again.next >= found.next, "seed {seed}: {} of {}", again.next, found.next);
         kept += u64::from(found.next == 3);
     }
@@ -173,7 +173,7 @@ fn an_error_of_a_file_names_it() {
     host.set(b"a", 10);
     assert!(host.commit());
     host.disk.inject(Faults { read: 1, ..Faults::default() });
-    let error = start(&host.disk, Until::End(RequiredExtent::default()))
+    let error = start(&host.disk, RecoveryEnd::End(RequiredExtent::default()))
         .expect_err("nothing can be read")
         .to_string();
     assert!(error.contains("log-00000000000000000001: "), "{error}");

@@ -2,10 +2,10 @@
 //! they are recognized, so that the test can check that the runs reached every one.
 
 use scurry_ledger::{
-    Account, Answer, BucketAttributes, Code, Counted, Decision, ItemRequest, Limit, Limits, Period,
-    Status, Time, decide,
+    Account, Answer, BucketAttributes, Code, Decision, ItemRequest, Limit, LimitSubject, Limits,
+    Period, Status, Time, decide,
 };
-use scurry_model::{Came, Op, Request};
+use scurry_model::{Op, Request, StepResult};
 use std::collections::BTreeSet;
 
 /// All situations.
@@ -32,7 +32,7 @@ pub(crate) struct Step<'a> {
     pub(crate) limits: &'a Limits,
     pub(crate) at: Time,
     pub(crate) op: &'a Op,
-    pub(crate) came: &'a Came,
+    pub(crate) came: &'a StepResult,
 }
 
 /// Memory of a run that the situations need.
@@ -71,7 +71,7 @@ impl AmbiguousCases {
     }
 
     fn remember(&mut self, step: &Step<'_>) {
-        if !matches!(step.came, Came::Commit(_)) {
+        if !matches!(step.came, StepResult::Commit(_)) {
             return;
         }
         match step.op {
@@ -94,7 +94,7 @@ impl AmbiguousCases {
         let plain =
             |request: &Request| Request { if_version: None, late_use: false, ..request.clone() };
         let of_body = |op: &Op| op.request().map(plain) == Some(plain(request));
-        matches!(step.came, Came::Replay(_)) && !self.committed.iter().any(of_body)
+        matches!(step.came, StepResult::Replay(_)) && !self.committed.iter().any(of_body)
     }
 
     fn has_another_overrun(&self, step: &Step<'_>) -> bool {
@@ -127,8 +127,8 @@ fn is_alike(op: &Op, other: &Op) -> bool {
 
 fn counts(limit: &Limit, item: &ItemRequest) -> bool {
     match limit.counted {
-        Counted::Sessions => false,
-        Counted::Units { unit, item: key } => {
+        LimitSubject::Sessions => false,
+        LimitSubject::Units { unit, item: key } => {
             unit == item.unit && key.is_none_or(|key| key == item.key)
         }
     }
@@ -136,11 +136,11 @@ fn counts(limit: &Limit, item: &ItemRequest) -> bool {
 
 impl Step<'_> {
     fn is_refused(&self, code: Code) -> bool {
-        *self.came == Came::Reject(code)
+        *self.came == StepResult::Reject(code)
     }
 
     fn is_done(&self) -> bool {
-        matches!(self.came, Came::Commit(answer) if answer.code() == Code::Ok)
+        matches!(self.came, StepResult::Commit(answer) if answer.code() == Code::Ok)
     }
 
     fn now(&self) -> Time {
@@ -263,7 +263,7 @@ impl Step<'_> {
             of_unit.map(|item| i128::from(item.amount)).sum()
         };
         let both = |limit: &Limit| {
-            let Counted::Units { unit, item: None } = limit.counted else { return false };
+            let LimitSubject::Units { unit, item: None } = limit.counted else { return false };
             let read = limit.at(self.now());
             let level = |upto| (i128::from(read.used) + sum(unit, upto)) * 100;
             let percent = |percent| i128::from(read.amount) * percent;
@@ -288,6 +288,6 @@ impl Step<'_> {
         let is_denial = |answer: &Answer| answer.code() == Code::ServiceDenied;
         let request = self.op.request();
         request.is_some_and(|request| request.items.is_empty())
-            && matches!(self.came, Came::Commit(answer) if is_denial(answer))
+            && matches!(self.came, StepResult::Commit(answer) if is_denial(answer))
     }
 }

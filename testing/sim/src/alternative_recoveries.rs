@@ -4,27 +4,31 @@
 use crate::SimDisk;
 use crate::audit::{audit, entries_of, read};
 use crate::sim::Sim;
-use crate::world::{ACCOUNTS, Checked, KEYS, World};
+use crate::world::{ACCOUNTS, CheckResult, KEYS, World};
 use scurry_codec::{Record, SnapshotEntry};
 use scurry_engine::{
-    Disk, KeyHasher, LogReader, ReplayError, RequiredExtent, Shard, Sink, Step, Until, recover,
-    snapshot_name, snapshot_of,
+    Disk, KeyHasher, LogReader, RecoveryEnd, ReplayError, RequiredExtent, Shard, Sink, Step,
+    recover, snapshot_name, snapshot_of,
 };
 use scurry_ledger::{Time, view};
 
 impl Sim {
     /// Tries one of the other ways, or none. `before` is the disk before recovery, and `last` the recovered sequence.
-    pub(crate) fn other_ways(&mut self, before: &SimDisk, last: u64) -> Checked {
+    pub(crate) fn other_ways(&mut self, before: &SimDisk, last: u64) -> CheckResult {
         if self.disk.is_unsound() {
             return Ok(());
         }
         match self.random.below(6) {
-            0 => self.look_back(&before.fork(), last).map_err(|why| format!("a look back: {why}")),
+            0 => self
+                .recover_earlier_sequence(&before.fork(), last)
+                .map_err(|why| format!("a look back: {why}")),
             // A run with removed files may have lost the older snapshot.
-            1 if self.plan.tamper_in == 0 => {
-                self.without_newest(&before.fork(), last).map_err(|why| format!("the older: {why}"))
-            }
-            2 => self.spread_over_two(&before.fork()).map_err(|why| format!("two shards: {why}")),
+            1 if self.plan.tamper_in == 0 => self
+                .recover_without_newest_snapshot(&before.fork(), last)
+                .map_err(|why| format!("the older: {why}")),
+            2 => self
+                .recover_into_two_shards(&before.fork())
+                .map_err(|why| format!("two shards: {why}")),
             3 => self.follow(&before.fork(), last).map_err(|why| format!("a follower: {why}")),
             _ => Ok(()),
         }
@@ -56,13 +60,13 @@ impl Sim {
     }
 
     /// Recovers up to an earlier sequence, which must not change the disk.
-    fn look_back(&mut self, before: &SimDisk, last: u64) -> Checked {
+    fn recover_earlier_sequence(&mut self, before: &SimDisk, last: u64) -> CheckResult {
         let (wanted, changes) =
             (last.saturating_sub(self.random.below(20) as u64), before.changes());
         // A sequence within a chain would give a part of the chain, a state that never existed.
         let wanted = self.history.range(..=wanted).next_back().map_or(0, |(&sequence, _)| sequence);
         let mut shard = Shard::new(self.fresh_config());
-        let until = Until::Sequence(wanted);
+        let until = RecoveryEnd::Sequence(wanted);
         let found = recover(&mut before.clone(), self.log, until, &mut shard, |_| {});
         if before.changes() != changes {
             return Err(format!("for sequence {wanted} the disk was changed"));
@@ -74,7 +78,7 @@ impl Sim {
     }
 
     /// Removes the newest snapshot. The older one and the log after it must give the same state.
-    fn without_newest(&mut self, before: &SimDisk, last: u64) -> Checked {
+    fn recover_without_newest_snapshot(&mut self, before: &SimDisk, last: u64) -> CheckResult {
         let mut disk = before.clone();
         let names = disk.list().map_err(|error| error.to_string())?;
         let Some(newest) = names.iter().filter_map(|name| snapshot_of(name)).max() else {
@@ -82,7 +86,7 @@ impl Sim {
         };
         disk.remove(&snapshot_name(newest)).map_err(|error| error.to_string())?;
         let mut shard = Shard::new(self.fresh_config());
-        let until = Until::End(RequiredExtent::default());
+        let until = RecoveryEnd::End(RequiredExtent::default());
         let found = recover(&mut disk, self.log, until, &mut shard, |_| {});
         let recovered = found.map_err(|error| error.to_string())?;
         if recovered.next != last + 1 {
@@ -93,12 +97,12 @@ impl Sim {
     }
 
     /// Recovers into two shards, as a server does after its number of threads has changed.
-    fn spread_over_two(&mut self, before: &SimDisk) -> Checked {
+    fn recover_into_two_shards(&mut self, before: &SimDisk) -> CheckResult {
         let mut two = {
             let config = self.fresh_config();
-            Two([0, 1].map(|_| Shard::new(config.clone())))
+            ShardPair([0, 1].map(|_| Shard::new(config.clone())))
         };
-        let until = Until::End(RequiredExtent::default());
+        let until = RecoveryEnd::End(RequiredExtent::default());
         let found = recover(&mut before.clone(), self.log, until, &mut two, |_| {});
         let recovered = found.map_err(|error| error.to_string())?;
         let now = Time(recovered.at.0.max(self.clock));
@@ -127,12 +131,12 @@ impl Sim {
 
     /// Recovers a shard up to a random frame, and applies the frames after it one by one, as another node does. It must
     /// have the same entries in the end, byte by byte, as a shard that recovered the whole log.
-    fn follow(&mut self, before: &SimDisk, last: u64) -> Checked {
+    fn follow(&mut self, before: &SimDisk, last: u64) -> CheckResult {
         let config = self.fresh_config();
         let (mut whole, mut follower) = (Shard::new(config.clone()), Shard::new(config));
         let log = self.log;
         let recover_to = |shard: &mut Shard, sequence| {
-            recover(&mut before.clone(), log, Until::Sequence(sequence), shard, |_| {})
+            recover(&mut before.clone(), log, RecoveryEnd::Sequence(sequence), shard, |_| {})
         };
         let all = recover_to(&mut whole, last).map_err(|error| error.to_string())?;
         // The log may have lost records that the snapshot contains, so the frames are read from after the snapshot.
@@ -171,15 +175,15 @@ impl Sim {
 }
 
 /// Two shards between which the keys are divided.
-struct Two([Shard; 2]);
+struct ShardPair([Shard; 2]);
 
-impl Two {
+impl ShardPair {
     fn of(&mut self, key: &[u8]) -> &mut Shard {
         &mut self.0[key.iter().map(|&byte| usize::from(byte)).sum::<usize>() % 2]
     }
 }
 
-impl Sink for Two {
+impl Sink for ShardPair {
     fn clear(&mut self) {
         self.0.iter_mut().for_each(Shard::clear);
     }

@@ -1,10 +1,10 @@
 //! Scripted tests of a few nodes: the guarantees, and the cases that the engine does not prevent by itself.
 
 use scurry_consensus::replica::{
-    AppendError, Base, ChangeError, Descriptor, Entry, Index, Kind, Members, Message, NodeId,
+    AppendError, Base, ChangeError, Descriptor, Entry, EntryKind, Index, Members, Message, NodeId,
     Recovered, Role, Sequence, Settings, Term, Vote,
 };
-use scurry_replicas::{Node, World, node};
+use scurry_replicas::{ReplicaNode, World, node};
 
 fn settings(number: u64) -> Settings {
     Settings { heartbeat_ticks: 1, ..Settings::new(node(number), number) }
@@ -125,7 +125,7 @@ fn a_lone_voter_that_stores_is_not_moved_to_a_newer_term() {
     world.round();
     let index = world.append(leader, 100).unwrap();
     let term = world.replica(leader).standing().term;
-    // Message kind 8 is StandNow.
+    // Message kind 8 is TimeoutNow.
     let bytes = bytes_of(8, node(2), leader, term.0 + 4, &[]);
     world.replica(leader).receive(Message::decode(&bytes).unwrap()).unwrap();
     assert_eq!(world.replica(leader).standing().term, term);
@@ -221,7 +221,7 @@ fn log(terms: &[u64]) -> Recovered {
     let entry = |(index, term): (u64, &u64)| {
         let frame =
             Descriptor { first: Sequence(index), last: Sequence(index), len: 1, checksum: 1 };
-        Entry { term: Term(*term), index: Index(index), kind: Kind::Frame(frame) }
+        Entry { term: Term(*term), index: Index(index), kind: EntryKind::Frame(frame) }
     };
     Recovered {
         vote: Vote { term: Term(*terms.last().unwrap()), candidate: None },
@@ -233,7 +233,7 @@ fn log(terms: &[u64]) -> Recovered {
 
 #[test]
 fn two_of_three_elect_a_leader_when_the_preferred_one_has_a_longer_and_older_log() {
-    let patient = Settings { patience: 5, ..settings(1) };
+    let patient = Settings { extra_election_ticks: 5, ..settings(1) };
     let all = vec![patient, settings(2), settings(3)];
     let mut world = World::new(all, members(&[1, 2, 3], &[]));
     for (number, terms) in [(1, &[1, 1, 5][..]), (2, &[1, 1, 4, 4, 4]), (3, &[1, 1, 5])] {
@@ -252,7 +252,7 @@ fn two_of_three_elect_a_leader_when_the_preferred_one_has_a_longer_and_older_log
 fn a_preferred_node_leads() {
     for seed in 0..20 {
         let all = (1..=3).map(|number| Settings {
-            patience: if number == 2 { 0 } else { 11 },
+            extra_election_ticks: if number == 2 { 0 } else { 11 },
             seed,
             ..settings(number)
         });
@@ -448,7 +448,7 @@ fn a_node_that_is_behind_gets_a_snapshot_and_goes_on() {
     }
     assert_eq!(world.counts.snapshots, 1);
     assert_eq!(world.replica(gone).committed(), world.truth.committed());
-    let up = |node: &Node| node.disk.last() == world.truth.committed();
+    let up = |node: &ReplicaNode| node.disk.last() == world.truth.committed();
     assert!(world.nodes.values().all(up));
 }
 
@@ -495,14 +495,14 @@ fn a_node_that_lets_others_lead_leads_only_where_no_other_can() {
     for seed in 0..40 {
         let (mut world, leader) = three_of(seed);
         let [yields, other] = others(&world, leader);
-        world.replica(yields).let_others_lead(true);
+        world.replica(yields).set_yielding(true);
         crash_and_lose(&mut world, leader);
         assert_eq!(world.elect(100), other, "seed {seed}");
     }
     for seed in 0..40 {
         let (mut world, leader) = three_of(seed);
         let [yields, other] = others(&world, leader);
-        world.replica(yields).let_others_lead(true);
+        world.replica(yields).set_yielding(true);
         world.network.cut(other, &[leader, yields], true, true);
         world.append(leader, 10).expect("it leads");
         world.come_to_rest();
@@ -518,7 +518,7 @@ fn nodes_that_all_let_others_lead_have_a_leader_in_the_end() {
     for seed in 0..40 {
         let (mut world, leader) = three_of(seed);
         for id in others(&world, leader) {
-            world.replica(id).let_others_lead(true);
+            world.replica(id).set_yielding(true);
         }
         crash_and_lose(&mut world, leader);
         world.elect(200);
@@ -529,7 +529,7 @@ fn nodes_that_all_let_others_lead_have_a_leader_in_the_end() {
 fn a_node_that_lets_others_lead_takes_no_leadership_over() {
     let (mut world, leader) = three();
     let [yields, other] = others(&world, leader);
-    world.replica(yields).let_others_lead(true);
+    world.replica(yields).set_yielding(true);
     world.replica(leader).transfer(yields).expect("it leads");
     world.pump(leader);
     (0..15).for_each(|_| world.round());
@@ -538,7 +538,7 @@ fn a_node_that_lets_others_lead_takes_no_leadership_over() {
     world.pump(leader);
     world.come_to_rest();
     assert_eq!(world.leader(), Some(other));
-    world.replica(yields).let_others_lead(false);
+    world.replica(yields).set_yielding(false);
     world.replica(other).transfer(yields).expect("it leads");
     world.pump(other);
     world.come_to_rest();
@@ -568,7 +568,7 @@ fn a_node_whose_disk_stands_still_tells_an_overtaken_leader_so() {
 
 #[test]
 fn a_leader_whose_disk_stands_still_sends_a_late_node_no_more_than_a_packet_takes() {
-    // `Truth::sends` checks the length of every append.
+    // `InvariantChecker::sends` checks the length of every append.
     let (mut world, leader) = three();
     let [late, other] = others(&world, leader);
     world.network.cut(late, &[leader, other], true, true);

@@ -2,20 +2,20 @@
 
 use crate::Trace;
 use crate::audit::read;
-use crate::world::{ACCOUNTS, Checked, KEYS, World};
+use crate::world::{ACCOUNTS, CheckResult, KEYS, World};
 use scurry_codec::LogFormat;
 use scurry_engine::{
     ChainOutcome, EntityDelete, EntityPut, Expiry, Outcome, Shard, Version, WriteError, WrongType,
 };
 use scurry_ledger::{Answer, Command, Create, Limits, Status, Time, next_due};
 use scurry_model::{
-    Came, ChainOp, ChainResult, EntityOp, Event, Held, Op, PairedAccounts, Random, Refused, Until,
-    What, with_links,
+    ChainOp, ChainResult, CommandOrTick, EntityOp, Event, KeyContent, Op, PairedAccounts, Random,
+    Refused, StepResult, WriteExpiry, with_links,
 };
 
 const VALUES: [&[u8]; 5] = [b"", b"one", b"two", &[7; 300], &[9; 1_500]];
 
-fn same<T: PartialEq + std::fmt::Debug>(what: &str, shard: &T, model: &T) -> Checked {
+fn same<T: PartialEq + std::fmt::Debug>(what: &str, shard: &T, model: &T) -> CheckResult {
     if shard == model { Ok(()) } else { Err(format!("{what}: shard {shard:?}, model {model:?}")) }
 }
 
@@ -26,11 +26,11 @@ fn refused(error: WriteError) -> Refused {
     }
 }
 
-fn expiry(until: Until) -> Expiry {
+fn expiry(until: WriteExpiry) -> Expiry {
     match until {
-        Until::Forever => Expiry::Never,
-        Until::Keep => Expiry::Keep,
-        Until::At(time) => Expiry::At(Time(time)),
+        WriteExpiry::Forever => Expiry::Never,
+        WriteExpiry::Keep => Expiry::Keep,
+        WriteExpiry::At(time) => Expiry::At(Time(time)),
     }
 }
 
@@ -40,7 +40,7 @@ pub(crate) fn id(index: usize) -> String {
 }
 
 /// A shard, its models, and the time of the command.
-pub(crate) struct Beside<'a> {
+pub(crate) struct ModelCheckedShard<'a> {
     pub(crate) shard: &'a mut Shard,
     pub(crate) world: &'a mut World,
     pub(crate) random: &'a mut Random,
@@ -48,22 +48,22 @@ pub(crate) struct Beside<'a> {
     pub(crate) now: Time,
 }
 
-impl Beside<'_> {
+impl ModelCheckedShard<'_> {
     /// Executes a command on an account, and compares the results of shard and model.
-    pub(crate) fn execute(&mut self, index: usize, op: &Op) -> Result<Came, String> {
+    pub(crate) fn execute(&mut self, index: usize, op: &Op) -> Result<StepResult, String> {
         let now = self.now;
         let key = self.shard.hasher();
         let key = key.key(ACCOUNTS[index]);
         let outcome = op.with(|command| self.shard.execute(now, key, command));
-        let event = Event { at: now.0, what: What::Do(op.clone()) };
+        let event = Event { at: now.0, what: CommandOrTick::Do(op.clone()) };
         let came = self.world.pairs[index].step(&event)?;
         self.trace.add(format!("{op:?} at {}: {outcome:?}", now.0));
         let agrees = match (&came, &outcome) {
-            (Came::Replay(expected), Outcome::Answer { answer, replayed: true })
-            | (Came::Commit(expected), Outcome::Answer { answer, replayed: false }) => {
+            (StepResult::Replay(expected), Outcome::Answer { answer, replayed: true })
+            | (StepResult::Commit(expected), Outcome::Answer { answer, replayed: false }) => {
                 expected == answer
             }
-            (Came::Reject(expected), Outcome::Reject(found)) => *expected == found.code,
+            (StepResult::Reject(expected), Outcome::Reject(found)) => *expected == found.code,
             _ => false,
         };
         match agrees {
@@ -107,7 +107,7 @@ impl Beside<'_> {
     }
 
     /// Reads one of the other keys.
-    pub(crate) fn read(&mut self) -> Checked {
+    pub(crate) fn read(&mut self) -> CheckResult {
         let bytes = self.random.pick(&KEYS);
         let held = self.world.keys.at(self.now.0, bytes).cloned();
         same(&format!("key {bytes:?}"), &read(self.shard, self.now, bytes), &held)
@@ -115,7 +115,7 @@ impl Beside<'_> {
 
     /// Runs the timers. Each released account must be the first of all that are due, and none is released early. Calls
     /// `each` after every record, with its sequence and the expected state.
-    pub(crate) fn tick(&mut self, mut each: impl FnMut(u64, &World)) -> Checked {
+    pub(crate) fn tick(&mut self, mut each: impl FnMut(u64, &World)) -> CheckResult {
         let now = self.now;
         let mut sequence = self.shard.sequence();
         let format = self.shard.journal().map(|journal| journal.format());
@@ -146,7 +146,7 @@ impl Beside<'_> {
     }
 
     /// Checks that a released account was the first of all that were due (I9), and ticks its model.
-    fn released(&mut self, release: &(Time, Vec<u8>)) -> Checked {
+    fn released(&mut self, release: &(Time, Vec<u8>)) -> CheckResult {
         let now = self.now;
         let due = self.world.pairs.iter().zip(ACCOUNTS).filter_map(|(pair, id)| {
             let due = pair.account.as_ref().and_then(next_due)?;
@@ -158,7 +158,7 @@ impl Beside<'_> {
         }
         self.trace.add(format!("released {release:?}"));
         let index = ACCOUNTS.iter().position(|id| *id == release.1).unwrap_or(0);
-        let event = Event { at: release.0.0, what: What::Tick };
+        let event = Event { at: release.0.0, what: CommandOrTick::Tick };
         self.world.pairs[index].step(&event)?;
         self.world.at = now.0;
         Ok(())
@@ -205,18 +205,20 @@ impl Beside<'_> {
         at.saturating_add(self.random.pick(&[-5, 0, 1, 2, 15, 17, 40, 500, i64::MAX]))
     }
 
-    fn until(&mut self, at: i64) -> Until {
+    fn until(&mut self, at: i64) -> WriteExpiry {
         match self.random.below(5) {
-            0 | 1 => Until::Forever,
-            2 => Until::Keep,
-            _ => Until::At(self.time(at)),
+            0 | 1 => WriteExpiry::Forever,
+            2 => WriteExpiry::Keep,
+            _ => WriteExpiry::At(self.time(at)),
         }
     }
 
     /// Writes or deletes an entity. Returns the version that it was given, or 0 if the write was refused.
     fn entity(&mut self, bytes: &[u8], value: &[u8], now: Time) -> Result<u64, String> {
         let stored = match self.world.keys.at(now.0, bytes) {
-            Some(Held::Entity { version, .. } | Held::Tombstone { version, .. }) => *version,
+            Some(KeyContent::Entity { version, .. } | KeyContent::Tombstone { version, .. }) => {
+                *version
+            }
             _ => 0,
         };
         let near = u64::try_from(now.0 + self.random.pick(&[-20, 0, 20, 21, 900])).unwrap_or(0);
@@ -249,13 +251,13 @@ impl Beside<'_> {
     }
 
     /// Takes an account through its life: creates it if the key is free, closes it, then deletes it.
-    fn account_among_keys(&mut self, bytes: &[u8], now: Time) -> Checked {
+    fn account_among_keys(&mut self, bytes: &[u8], now: Time) -> CheckResult {
         let create = Create { txn: None, status: Status::Active, identities: &[], buckets: &[] };
         let held = self.world.keys.at(now.0, bytes).cloned();
         let is_closed = self.world.closed.contains(bytes);
         let command = match held {
-            Some(Held::Account) if is_closed => Command::Delete { force: true },
-            Some(Held::Account) => {
+            Some(KeyContent::Account) if is_closed => Command::Delete { force: true },
+            Some(KeyContent::Account) => {
                 Command::Status { txn: None, status: Status::Closed, identities: &[] }
             }
             _ => Command::Create(create),
@@ -269,15 +271,15 @@ impl Beside<'_> {
         self.trace.add(format!("account {bytes:?}, closed {is_closed}: {found:?}"));
         let expected = match held {
             None => {
-                self.world.keys.held.insert(bytes.to_vec(), Held::Account);
+                self.world.keys.held.insert(bytes.to_vec(), KeyContent::Account);
                 Ok(())
             }
-            Some(Held::Account) if is_closed => {
+            Some(KeyContent::Account) if is_closed => {
                 self.world.keys.held.remove(bytes);
                 self.world.closed.remove(bytes);
                 Ok(())
             }
-            Some(Held::Account) => {
+            Some(KeyContent::Account) => {
                 self.world.closed.insert(bytes.to_vec());
                 Ok(())
             }

@@ -1,8 +1,8 @@
 //! The end of a shard's log in the host's memory: the position of the next entry, and the frames of the last entries,
 //! which other nodes may need.
 
-use crate::replica::{Descriptor, Entry, Index, Kind, Sequence, Term};
-use crate::shard::channel::Body;
+use crate::replica::{Descriptor, Entry, EntryKind, Index, Sequence, Term};
+use crate::shard::channel::FrameBytes;
 use crate::shard::position::Mark;
 use scurry_codec::{
     FrameWriter, Framed, GroupMembers, LogEntry, Record, Seal, checked_frame, content_of,
@@ -33,24 +33,24 @@ pub(crate) struct End {
 
 /// An entry's frame, and the end of the log after it.
 #[derive(Clone, Debug)]
-struct Kept {
-    body: Body,
+struct StoredFrame {
+    body: FrameBytes,
     behind: End,
 }
 
 /// The frames of the last entries.
 #[derive(Debug)]
-pub(crate) struct Bodies {
+pub(crate) struct EntryFrames {
     seal: Seal,
     /// The end of the log before the first kept entry.
     before: End,
-    kept: VecDeque<Kept>,
+    kept: VecDeque<StoredFrame>,
     len: usize,
 }
 
-impl Bodies {
-    pub(crate) fn new(seal: Seal, end: End) -> Bodies {
-        Bodies { seal, before: end, kept: VecDeque::new(), len: 0 }
+impl EntryFrames {
+    pub(crate) fn new(seal: Seal, end: End) -> EntryFrames {
+        EntryFrames { seal, before: end, kept: VecDeque::new(), len: 0 }
     }
 
     /// Asserts what holds between two calls: each kept entry follows the one before it.
@@ -68,8 +68,8 @@ impl Bodies {
     }
 
     /// Returns the empty end of another log, after its base.
-    pub(crate) fn begun_at(&self, base: End) -> Bodies {
-        Bodies::new(self.seal, base)
+    pub(crate) fn begun_at(&self, base: End) -> EntryFrames {
+        EntryFrames::new(self.seal, base)
     }
 
     /// Returns the end of the log.
@@ -88,7 +88,7 @@ impl Bodies {
     }
 
     /// Returns the frame of an entry; None when it is not kept.
-    pub(crate) fn get(&self, index: Index) -> Option<&Body> {
+    pub(crate) fn get(&self, index: Index) -> Option<&FrameBytes> {
         self.at(index).map(|kept| &kept.body)
     }
 
@@ -100,7 +100,7 @@ impl Bodies {
         self.at(index).map(|kept| kept.behind)
     }
 
-    fn at(&self, index: Index) -> Option<&Kept> {
+    fn at(&self, index: Index) -> Option<&StoredFrame> {
         let at = index.0.checked_sub(self.before.index.0 + 1)?;
         self.kept.get(usize::try_from(at).ok()?)
     }
@@ -123,23 +123,23 @@ impl Bodies {
     pub(crate) fn push(
         &mut self,
         entry: &Entry,
-        body: Option<Body>,
+        body: Option<FrameBytes>,
         mark: Mark,
-    ) -> Result<Body, String> {
+    ) -> Result<FrameBytes, String> {
         let end = self.end();
         // A start would take a torn end of the log for damage.
         assert!(mark.synced <= end.sequence, "a frame calls later records synced: {mark:?}");
         let body = match body {
             Some(body) => body,
-            None if entry.kind == Kind::Empty => Arc::new(self.group_frame(&[])),
-            None if entry.kind == Kind::Switched => Arc::new(self.group_frame(SWITCHED)),
+            None if entry.kind == EntryKind::Empty => Arc::new(self.group_frame(&[])),
+            None if entry.kind == EntryKind::MembersFinal => Arc::new(self.group_frame(SWITCHED)),
             None => return Err(format!("entry {} has come without its frame", entry.index.0)),
         };
         // The frame is copied when others still use it: its place and mark are overwritten below.
         let mut bytes = Arc::try_unwrap(body).unwrap_or_else(|shared| shared.to_vec());
         let content = match &entry.kind {
             // Computed when the frame was described, and compared when it was received.
-            Kind::Frame(descriptor) => descriptor.checksum,
+            EntryKind::Frame(descriptor) => descriptor.checksum,
             _ => content_of(self.seal, &bytes).ok_or("a frame is too short")?,
         };
         let place = LogEntry {
@@ -174,7 +174,7 @@ impl Bodies {
         // A start reads back exactly this place, or finds no log here.
         assert!(self.end_behind(&body) == Some(behind), "a frame does not say where it belongs");
         self.len += body.len();
-        self.kept.push_back(Kept { body: body.clone(), behind });
+        self.kept.push_back(StoredFrame { body: body.clone(), behind });
         self.check();
         Ok(body)
     }
@@ -191,7 +191,7 @@ impl Bodies {
             return None;
         }
         self.len += bytes.len();
-        self.kept.push_back(Kept { body: Arc::new(bytes), behind });
+        self.kept.push_back(StoredFrame { body: Arc::new(bytes), behind });
         self.check();
         Some(())
     }
@@ -246,12 +246,14 @@ impl Bodies {
         let Framed::Frame(frame) = read_frame(self.seal, body) else { return false };
         let Some(place) = frame.entry() else { return false };
         let is_content = match &entry.kind {
-            Kind::Frame(Descriptor { first, last, len, checksum }) => {
+            EntryKind::Frame(Descriptor { first, last, len, checksum }) => {
                 let records = (frame.first(), frame.next().checked_sub(1));
                 (records, place.content) == ((first.0, Some(last.0)), *checksum)
                     && usize::try_from(*len).is_ok_and(|len| len == body.len())
             }
-            Kind::Empty | Kind::Switched | Kind::Members(_) => frame.count() == 1,
+            EntryKind::Empty | EntryKind::MembersFinal | EntryKind::Members(_) => {
+                frame.count() == 1
+            }
         };
         is_content && (place.term, place.index) == (entry.term.0, entry.index.0)
     }

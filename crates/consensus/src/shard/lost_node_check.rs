@@ -47,14 +47,14 @@ impl Voter<'_> {
 
 /// The voters of a group and their leader.
 #[derive(Clone, Debug)]
-pub struct Outlook<'h> {
+pub struct LostNodeCheck<'h> {
     /// The node that leads.
     pub leader: NodeId,
     /// All nodes that have a vote, ascending by id.
     pub voters: Vec<Voter<'h>>,
 }
 
-impl Outlook<'_> {
+impl LostNodeCheck<'_> {
     /// Returns why losing one more node would end service; None when service continues without any one of them.
     pub fn why_not(&self) -> Option<String> {
         if self.voters.iter().all(|voter| self.goes_on_without(voter.id)) {
@@ -180,7 +180,7 @@ mod tests {
         let healths: &'static [Option<Health>] = Vec::leak(healths.to_vec());
         let mut voters: Vec<Voter<'_>> = (1..).zip(healths).map(voter).collect();
         change(&mut voters);
-        Outlook { leader: node(1), voters }.why_not()
+        LostNodeCheck { leader: node(1), voters }.why_not()
     }
 
     /// Returns the reason for three nodes of which one was changed.

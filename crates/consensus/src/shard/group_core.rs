@@ -4,7 +4,7 @@
 use crate::replica::Sequence;
 use crate::shard::channel::{CoreEnd, Epoch, FromCore, ToCore, Turn};
 use scurry_codec::{LogFormat, checked_frame};
-use scurry_engine::{LogId, Shard, Shown};
+use scurry_engine::{LogId, Shard, SnapshotSequences};
 use scurry_ledger::Time;
 
 /// Maximum bytes that may be executed and uncommitted; above it nothing more is executed.
@@ -12,7 +12,7 @@ const UNCOMMITTED_LEN_MAX: u64 = 8 << 20;
 
 /// State of the core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Part {
+enum CoreRole {
     /// Another node leads, or none.
     Follows,
     /// The core executes commands.
@@ -22,10 +22,10 @@ enum Part {
 }
 
 /// A core's side of its group.
-pub struct Grouped {
+pub struct GroupCore {
     end: CoreEnd,
     log: LogId,
-    part: Part,
+    part: CoreRole,
     /// True when nothing may be executed until the host says so.
     is_paused: bool,
     /// The open turn: replies that are formed now are confirmed with it.
@@ -40,13 +40,13 @@ pub struct Grouped {
     bytes: u64,
 }
 
-impl Grouped {
+impl GroupCore {
     /// Creates a core that follows; `log` is its log.
-    pub fn new(end: CoreEnd, log: LogId) -> Grouped {
-        Grouped {
+    pub fn new(end: CoreEnd, log: LogId) -> GroupCore {
+        GroupCore {
             end,
             log,
-            part: Part::Follows,
+            part: CoreRole::Follows,
             is_paused: false,
             turn: Turn(1),
             shows: false,
@@ -66,12 +66,12 @@ impl Grouped {
     /// Returns true while commands are executed here.
     #[inline]
     pub fn leads(&self) -> bool {
-        matches!(self.part, Part::Leads(_))
+        matches!(self.part, CoreRole::Leads(_))
     }
 
     /// Returns true from the end of a leadership until no connection waits for one of its replies.
     pub fn resigns(&self) -> bool {
-        self.part == Part::Resigns
+        self.part == CoreRole::Resigns
     }
 
     /// Records that something of the shard was shown or written in the open turn.
@@ -83,15 +83,15 @@ impl Grouped {
     /// Returns true when the shard shows a prefix of the log. Only then may a snapshot of it count, once that prefix is
     /// committed.
     pub fn shows_the_log(&self) -> bool {
-        !self.is_in_doubt && self.part != Part::Resigns
+        !self.is_in_doubt && self.part != CoreRole::Resigns
     }
 
     /// Returns the turn up to which replies may be sent.
     #[inline]
     pub fn confirmed(&self) -> Turn {
         match self.part {
-            Part::Follows => Turn(u64::MAX),
-            Part::Leads(_) | Part::Resigns => self.end.progress.confirmed(),
+            CoreRole::Follows => Turn(u64::MAX),
+            CoreRole::Leads(_) | CoreRole::Resigns => self.end.progress.confirmed(),
         }
     }
 
@@ -101,10 +101,10 @@ impl Grouped {
     pub fn pending(&self) -> Option<Turn> {
         let shown = if self.shows { self.turn } else { Turn(self.turn.0 - 1) };
         match self.part {
-            Part::Follows => None,
-            Part::Leads(_) => (self.end.progress.confirmed() < shown).then_some(shown),
+            CoreRole::Follows => None,
+            CoreRole::Leads(_) => (self.end.progress.confirmed() < shown).then_some(shown),
             // These turns are never confirmed.
-            Part::Resigns => Some(Turn(u64::MAX)),
+            CoreRole::Resigns => Some(Turn(u64::MAX)),
         }
     }
 
@@ -140,7 +140,7 @@ impl Grouped {
 
     /// Ends the turn: sends the host the frames that it wrote, or requests a confirmation when it only showed data.
     pub fn end_turn(&mut self, shard: &mut Shard, now: Time) {
-        let Part::Leads(epoch) = self.part else { return };
+        let CoreRole::Leads(epoch) = self.part else { return };
         let turn = self.turn;
         let journal = shard
             .journal()
@@ -166,12 +166,12 @@ impl Grouped {
 
     /// Carries out the host's orders. Returns true when the shard was replaced or this node no longer leads: a snapshot
     /// that is being written of it is void.
-    pub fn obey(&mut self, shard: &mut Shard, now: Time) -> bool {
+    pub fn carry_out_orders(&mut self, shard: &mut Shard, now: Time) -> bool {
         let mut is_void = false;
         while let Some(order) = self.end.order() {
             match order {
                 ToCore::Apply(frames) => {
-                    assert!(self.part == Part::Follows, "a core that leads is given entries");
+                    assert!(self.part == CoreRole::Follows, "a core that leads is given entries");
                     // The host sends frames only when the shard shows nothing beyond the commit.
                     self.is_in_doubt = false;
                     for frame in frames {
@@ -184,11 +184,11 @@ impl Grouped {
                     self.end.progress.note_applied(Sequence(shard.sequence()));
                 }
                 ToCore::Lead { epoch, sequence, at } => {
-                    assert!(self.part == Part::Follows, "a core is to lead and still does");
+                    assert!(self.part == CoreRole::Follows, "a core is to lead and still does");
                     // It would execute commands without what was committed before.
                     assert!(shard.sequence() == sequence.get(), "a core leads and lacks records");
                     shard.follow_to(sequence.next().get(), at);
-                    self.part = Part::Leads(epoch);
+                    self.part = CoreRole::Leads(epoch);
                     self.is_in_doubt = false;
                     // No reply waits for a turn of an earlier leadership: mark all of them confirmed.
                     self.end.progress.confirm(Turn(self.turn.0 - 1));
@@ -196,7 +196,7 @@ impl Grouped {
                     self.floor = self.floor.max(Some(at));
                 }
                 ToCore::Pause => {
-                    if let Part::Leads(epoch) = self.part {
+                    if let CoreRole::Leads(epoch) = self.part {
                         // Everything executed goes to the host before the confirmation of the pause.
                         self.end_turn(shard, now);
                         self.is_paused = true;
@@ -211,14 +211,14 @@ impl Grouped {
                 }
                 ToCore::Resign => {
                     assert!(self.leads(), "a core is to resign and does not lead");
-                    self.part = Part::Resigns;
+                    self.part = CoreRole::Resigns;
                     self.is_paused = false;
                     is_void = true;
                 }
                 ToCore::Await => self.is_in_doubt = true,
                 ToCore::Replace(remade) => {
                     assert!(
-                        self.part == Part::Follows,
+                        self.part == CoreRole::Follows,
                         "the shard of a core that leads is replaced"
                     );
                     self.is_in_doubt = false;
@@ -234,7 +234,7 @@ impl Grouped {
     }
 
     /// Tells the host that a snapshot counts, and up to which sequence the log is no longer needed.
-    pub fn tell_snapshot(&self, shown: Shown, needless: Sequence) {
+    pub fn tell_snapshot(&self, shown: SnapshotSequences, needless: Sequence) {
         self.end.tell(FromCore::Snapshot { shown, needless });
     }
 
@@ -256,9 +256,9 @@ impl Grouped {
     }
 
     /// Ends the resignation: no connection waits any more.
-    pub fn end_resignation(&mut self, shard: &Shard) {
-        if self.part == Part::Resigns {
-            self.part = Part::Follows;
+    pub fn finish_resignation(&mut self, shard: &Shard) {
+        if self.part == CoreRole::Resigns {
+            self.part = CoreRole::Follows;
             self.shows = false;
             // The shard may show uncommitted records until the host has compared it with the commit.
             self.is_in_doubt = true;
