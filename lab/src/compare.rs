@@ -11,11 +11,11 @@ use clap::Parser;
 use crate::arguments::{Arguments, CompareArguments, LabCommand, RunArguments};
 use crate::clock::Clock;
 use crate::html::{Source, write};
+use crate::peer_comparison::{Finding, findings};
 use crate::report::{measured_table, published_text};
-use crate::rivals::{Finding, findings};
 use crate::row::{Report, Row};
 use crate::run::measure;
-use crate::scenario::{Kind, Scenario};
+use crate::scenario::{Scenario, ScenarioKind};
 use crate::target::{Durability, Target};
 use crate::testbed::write_json;
 
@@ -121,15 +121,18 @@ fn words(arguments: &CompareArguments, name: &str) -> Result<Box<RunArguments>> 
 }
 
 /// Returns the targets that suit a kind of load; without durability before with it.
-fn targets(kind: Kind, full: bool) -> Vec<String> {
+fn targets(kind: ScenarioKind, full: bool) -> Vec<String> {
     let suit = |target: &&Target| match kind {
-        Kind::Charging | Kind::Usage | Kind::Live | Kind::Failover => {
+        ScenarioKind::Charging
+        | ScenarioKind::Usage
+        | ScenarioKind::Live
+        | ScenarioKind::Failover => {
             // Targets that only support two phases have their own scenario, which names them.
             let is_one = !target.is_cluster() && !target.is_group();
             target.dialect().is_some() && is_one && !target.is_two_phase()
         }
         // Plain commands need no server-side logic: one target for each server.
-        Kind::Kv | Kind::Index => {
+        ScenarioKind::Kv | ScenarioKind::Index => {
             target.dialect().is_none() && !target.is_yardstick()
                 || matches!(
                     target,
@@ -190,7 +193,8 @@ mod tests {
 
     #[test]
     fn every_kind_has_scurry_its_rivals_and_the_limit() {
-        for (kind, rival) in [(Kind::Charging, "valkey+lua"), (Kind::Kv, "valkey")] {
+        for (kind, rival) in [(ScenarioKind::Charging, "valkey+lua"), (ScenarioKind::Kv, "valkey")]
+        {
             let short = targets(kind, false);
             for name in ["scurry", "echo", "scurry:fsync", rival] {
                 assert!(short.iter().any(|target| target == name), "{name}: {short:?}");
@@ -198,10 +202,10 @@ mod tests {
             assert_eq!(short.iter().filter(|target| *target == "scurry").count(), 1);
             assert!(targets(kind, true).len() > short.len());
         }
-        assert!(targets(Kind::Kv, false).contains(&"dragonfly".to_owned()));
-        assert!(targets(Kind::Kv, true).contains(&"valkey-8".to_owned()));
-        assert!(targets(Kind::Charging, true).contains(&"valkey-8+lua".to_owned()));
-        assert!(!targets(Kind::Charging, true).contains(&"redis".to_owned()));
+        assert!(targets(ScenarioKind::Kv, false).contains(&"dragonfly".to_owned()));
+        assert!(targets(ScenarioKind::Kv, true).contains(&"valkey-8".to_owned()));
+        assert!(targets(ScenarioKind::Charging, true).contains(&"valkey-8+lua".to_owned()));
+        assert!(!targets(ScenarioKind::Charging, true).contains(&"redis".to_owned()));
     }
 
     #[test]

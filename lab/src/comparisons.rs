@@ -7,7 +7,7 @@ use anyhow::Result;
 use serde::Serialize;
 
 use crate::figures::rounded;
-use crate::rivals::{Figure, Finding, Outcome, findings, promise};
+use crate::peer_comparison::{Figure, Finding, Outcome, findings, promise};
 use crate::row::{Report, by_load};
 use crate::testbed::write_json;
 

@@ -35,7 +35,7 @@ pub struct EchoSizes {
 ///
 /// # Errors
 /// When the server refuses a request.
-pub fn learn(address: SocketAddr, charging: &Charging) -> Result<EchoSizes> {
+pub fn measure_reply_sizes(address: SocketAddr, charging: &Charging) -> Result<EchoSizes> {
     let mut client = Client::connect(address)?;
     let (account, session) = (account_text(0), session_text(0));
     let mut call = |request: &Request| -> Result<usize> {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use crate::scenario::{Kind, Scenario};
+use crate::scenario::{Scenario, ScenarioKind};
 use crate::target::{Durability, Target};
 
 /// Returns the scenarios and the targets as text.
@@ -32,7 +32,7 @@ pub fn list(scurry: Option<&Path>) -> Result<String> {
         writeln!(out, "  {:<22}{}", target.name(), target.description())?;
         let words: Vec<&str> = Durability::of(*target).iter().map(|one| one.word()).collect();
         writeln!(out, "  {:<22}durability: {}", "", words.join(", "))?;
-        match target.locate(Kind::Kv, scurry) {
+        match target.locate(ScenarioKind::Kv, scurry) {
             Ok(program) => writeln!(out, "  {:<22}ready: {}", "", program.display())?,
             Err(missing) => writeln!(out, "  {:<22}not here: {missing}", "")?,
         }

@@ -20,7 +20,7 @@ use crate::clock::{Clock, thread_cpu_nanos};
 use crate::wire::Wire;
 use crate::workload::Workload;
 use connection::Connection;
-use pace::Pace;
+use pace::SendPace;
 use recorder::Recorder;
 pub use recorder::{LoadResult, OperationResult, Second};
 
@@ -97,7 +97,7 @@ pub struct Loader<'a, W> {
     clock: Clock,
     recorder: Recorder,
     /// Schedule of an open loop.
-    pace: Option<Pace>,
+    pace: Option<SendPace>,
     /// Index of the next connection in an open loop.
     turn: usize,
     stage: LoadStage,
@@ -192,7 +192,7 @@ impl<'a, W: Workload> Loader<'a, W> {
         if let Some(rate) = self.plan.rate {
             // With the default timer slack the kernel may wake a sleeping thread 50 us late.
             rustix::thread::set_current_timer_slack(NonZeroU64::new(1))?;
-            self.pace = Some(Pace::new(rate, self.clock.nanos()));
+            self.pace = Some(SendPace::new(rate, self.clock.nanos()));
         }
         let begin = nanos(self.plan.warmup_seconds);
         let end = begin + nanos(self.plan.seconds);

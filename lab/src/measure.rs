@@ -27,13 +27,13 @@ use crate::process::{ServerCommand, free_address};
 use crate::progress::{Progress, RunCount};
 use crate::routes::{Ports, Routes};
 use crate::row::{AUDIT_NONE, AUDIT_OK, Figures, Run};
-use crate::scenario::{Kind, Scenario};
+use crate::scenario::{Scenario, ScenarioKind};
 use crate::slow_disk::SlowDisk;
 use crate::snapshotter::Snapshots;
 use crate::target::{Durability, Identity, ScurryOptions, Start, Target, beside};
 use crate::wire::{HttpTarget, Quorum, Wire};
 use load::{Sampling, figures};
-pub use system::Standing;
+pub use system::KeptSystem;
 use system::System;
 
 /// Audit text of a run that acknowledged nothing in its measured time.
@@ -116,7 +116,7 @@ impl Bench<'_> {
     /// # Errors
     /// When the server does not start or the load cannot be run.
     pub fn measure(&self, number: u32, runs: u32) -> Result<Measured> {
-        self.measure_on(&mut Standing::default(), number, runs)
+        self.measure_on(&mut KeptSystem::default(), number, runs)
     }
 
     /// Runs the target like [`Bench::measure`], but reuses the system of the previous run if that was started in the
@@ -124,7 +124,12 @@ impl Bench<'_> {
     ///
     /// # Errors
     /// As [`Bench::measure`].
-    pub fn measure_on(&self, standing: &mut Standing, number: u32, runs: u32) -> Result<Measured> {
+    pub fn measure_on(
+        &self,
+        standing: &mut KeptSystem,
+        number: u32,
+        runs: u32,
+    ) -> Result<Measured> {
         let name = format!("{}:{}", self.target.name(), self.durability.word());
         let prefix = if runs > 1 { format!("{name} run {number}/{runs}") } else { name.clone() };
         let total = self.scenario.warmup_seconds + self.scenario.seconds;
@@ -195,7 +200,7 @@ impl Bench<'_> {
             (Some(charging), _) => self.charge(charging, number, system, client, progress),
             _ if scenario.usage.is_some() => self.usage(number, system, client, progress),
             _ if scenario.live.is_some() => self.live(number, system, client, progress),
-            (_, Some(kv)) if scenario.kind == Kind::Index => {
+            (_, Some(kv)) if scenario.kind == ScenarioKind::Index => {
                 self.index(kv, number, system, client, progress)
             }
             (_, Some(kv)) => self.key_value(kv, number, system, client, progress),

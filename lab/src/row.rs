@@ -11,7 +11,7 @@ use crate::log_growth::LogGrowth;
 use crate::sampler::CoreUse;
 use crate::search::Found;
 use crate::slow_disk::Syncs;
-use crate::teller::Told;
+use crate::totals_poller::TotalsReads;
 use crate::workload::LiveCounts;
 
 /// Spread of the runs of one target, percent of the median, above which they support no claim.
@@ -206,7 +206,7 @@ pub struct Run {
     pub search: Option<Found>,
     /// Latencies of reading the totals under load, if they were read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub totals: Option<Told>,
+    pub totals: Option<TotalsReads>,
     /// Reports for which nothing was granted, in usage loads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub denials: Option<u64>,

@@ -14,20 +14,20 @@ use crate::arguments::{RunArguments, SoakArguments};
 use crate::clock::Clock;
 use crate::cores::{Allowed, Cores};
 use crate::data_directory::DataDirectory;
-use crate::echo_sizes::{EchoSizes, built_in, key_value, learn};
+use crate::echo_sizes::{EchoSizes, built_in, key_value, measure_reply_sizes};
 use crate::fleet::{GROUP_COPIES, GROUP_NODES};
 use crate::host::Host;
-use crate::measure::{Bench, Copies, Standing};
+use crate::measure::{Bench, Copies, KeptSystem};
 use crate::over_rdma::OverRdma;
 use crate::progress::{RunCount, tell};
 use crate::report;
 use crate::routes::Ports;
 use crate::row::{Report, Row, Run, compare};
-use crate::scenario::{Kind, Scenario};
+use crate::scenario::{Scenario, ScenarioKind};
 use crate::snapshotter::Snapshots;
 use crate::target::{Durability, ScurryOptions, Target, Variant};
 use crate::testbed::{allow_files, catch_signals, write_json};
-use entry::Entry;
+use entry::RunEntry;
 
 /// Open files that a run needs beside one per connection.
 const FILES_SPARE: u64 = 200;
@@ -162,10 +162,10 @@ struct RunCommand<'a> {
 }
 
 /// One step of a scenario and its rows so far; all steps have the same targets.
-struct Part<'a> {
+struct ReportPart<'a> {
     scenario: &'a Scenario,
     sizes: EchoSizes,
-    entries: Vec<Entry>,
+    entries: Vec<RunEntry>,
 }
 
 impl<'a> RunCommand<'a> {
@@ -185,13 +185,13 @@ impl<'a> RunCommand<'a> {
         }
     }
 
-    fn part(&self, targets: &[Variant]) -> Part<'a> {
+    fn part(&self, targets: &[Variant]) -> ReportPart<'a> {
         let entries = targets.iter().flat_map(|target| self.entries(*target)).collect();
-        Part { scenario: self.scenario, sizes: self.echo_sizes(targets), entries }
+        ReportPart { scenario: self.scenario, sizes: self.echo_sizes(targets), entries }
     }
 
     /// Runs one target after the other under every step, and repeats all of that as often as requested.
-    fn rounds(&mut self, parts: &mut [Part<'a>]) -> Result<()> {
+    fn rounds(&mut self, parts: &mut [ReportPart<'a>]) -> Result<()> {
         let targets = parts.first().map_or(0, |part| part.entries.len());
         let all = parts.iter().flat_map(|part| &part.entries);
         let measurable = u32::try_from(all.filter(|entry| entry.program.is_some()).count())?;
@@ -207,7 +207,7 @@ impl<'a> RunCommand<'a> {
                     *taken = Duration::MAX;
                     continue;
                 }
-                let mut standing = Standing::default();
+                let mut standing = KeptSystem::default();
                 for part in &mut *parts {
                     self.scenario = part.scenario;
                     let entry = &mut part.entries[at];
@@ -225,9 +225,9 @@ impl<'a> RunCommand<'a> {
         Ok(())
     }
 
-    fn conclude(&mut self, part: Part<'a>) -> Vec<Row> {
+    fn conclude(&mut self, part: ReportPart<'a>) -> Vec<Row> {
         self.scenario = part.scenario;
-        let row = |mut entry: Entry| {
+        let row = |mut entry: RunEntry| {
             if entry.program.is_some() {
                 entry.row.conclude();
                 self.annotate(entry.variant.target, &part.sizes, &mut entry.row);
@@ -239,10 +239,10 @@ impl<'a> RunCommand<'a> {
 
     fn one(
         &self,
-        entry: &mut Entry,
+        entry: &mut RunEntry,
         number: u32,
         echo_sizes: &str,
-        standing: &mut Standing,
+        standing: &mut KeptSystem,
         step: RunCount,
     ) -> Result<()> {
         let Some(program) = entry.program.clone() else { return Ok(()) };
@@ -356,10 +356,10 @@ impl<'a> RunCommand<'a> {
             return key_value(self.scenario.kv.as_ref());
         };
         let scurry = self.arguments.common.scurry_bin.as_deref();
-        let located = Target::Scurry.locate(Kind::Charging, scurry);
+        let located = Target::Scurry.locate(ScenarioKind::Charging, scurry);
         let learnt = located.map_err(anyhow::Error::from).and_then(|program| {
             let server = self.bench(Target::Scurry, Ports::Main, program, "").start()?;
-            learn(server.first().address(), charging)
+            measure_reply_sizes(server.first().address(), charging)
         });
         learnt.unwrap_or_else(|error| built_in(&error))
     }

@@ -71,7 +71,7 @@ pub struct Scenario {
     #[serde(skip)]
     pub step: Option<String>,
     /// Kind of load.
-    pub kind: Kind,
+    pub kind: ScenarioKind,
     /// One line for `scurry-lab list`.
     pub description: String,
     /// Published tables that it reproduces, by id.
@@ -136,7 +136,7 @@ fn name<'de, D: Deserializer<'de>>(from: D) -> Result<Name, D::Error> {
 /// Kind of load of a scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum ScenarioKind {
     /// Charging sessions.
     Charging,
     /// Plain key-value commands.
@@ -151,10 +151,16 @@ pub enum Kind {
     Failover,
 }
 
-impl Kind {
+impl ScenarioKind {
     /// Reports whether the target needs the charging rules.
     pub fn is_charging(self) -> bool {
-        matches!(self, Kind::Charging | Kind::Usage | Kind::Live | Kind::Failover)
+        matches!(
+            self,
+            ScenarioKind::Charging
+                | ScenarioKind::Usage
+                | ScenarioKind::Live
+                | ScenarioKind::Failover
+        )
     }
 }
 
@@ -247,13 +253,15 @@ impl Scenario {
             "a rate and a search for it contradict each other"
         );
         self.search.as_ref().map_or(Ok(()), Search::check)?;
-        let is_kv = matches!(self.kind, Kind::Kv | Kind::Index);
+        let is_kv = matches!(self.kind, ScenarioKind::Kv | ScenarioKind::Index);
         ensure!(is_kv || self.nodes == 1, "only plain keys are shared by nodes");
         let failover = self.failover.as_ref();
         match (self.kind, &self.charging, &self.kv, &self.usage, &self.live) {
-            (Kind::Failover, None, None, None, None) if failover.is_some() => self.check_failover(),
+            (ScenarioKind::Failover, None, None, None, None) if failover.is_some() => {
+                self.check_failover()
+            }
             _ if failover.is_some() => bail!(PARTS),
-            (Kind::Charging, Some(charging), None, None, None) => {
+            (ScenarioKind::Charging, Some(charging), None, None, None) => {
                 ensure!(
                     !charging.alone || self.sessions <= self.accounts / 2,
                     "{} sessions that may not meet on {} accounts: use more accounts",
@@ -262,8 +270,10 @@ impl Scenario {
                 );
                 charging.check()
             }
-            (Kind::Kv | Kind::Index, None, Some(kv), None, None) => kv.check(self.kind),
-            (Kind::Usage, None, None, Some(usage), None) => {
+            (ScenarioKind::Kv | ScenarioKind::Index, None, Some(kv), None, None) => {
+                kv.check(self.kind)
+            }
+            (ScenarioKind::Usage, None, None, Some(usage), None) => {
                 ensure!(
                     self.sessions <= self.accounts / 2,
                     "{} sessions for {} accounts: a user has one request on its way; use more \
@@ -273,7 +283,7 @@ impl Scenario {
                 );
                 usage.check()
             }
-            (Kind::Live, None, None, None, Some(live)) => {
+            (ScenarioKind::Live, None, None, None, Some(live)) => {
                 let is_clear = self.rate.is_none() && self.search.is_none();
                 ensure!(is_clear, "think_seconds says the rate: leave rate and search out");
                 live.check()?;

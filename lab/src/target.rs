@@ -18,7 +18,7 @@ use anyhow::{Context, Result, ensure};
 use crate::client::Client;
 use crate::dialect::Dialect;
 pub use crate::missing::Missing;
-use crate::scenario::Kind;
+use crate::scenario::ScenarioKind;
 use crate::wire::{HttpTarget, Wire};
 use crate::workload::IndexDialect;
 pub use command::Start;
@@ -204,13 +204,14 @@ impl Target {
 
     /// Reports whether the members back each other up. JVM members do so for plain keys only, because the entry
     /// processors of charging do not run on backups.
-    pub fn backs_up(self, kind: Kind) -> bool {
-        self.is_ndb() || self.jvm_system().is_some() && !self.is_two_phase() && kind == Kind::Kv
+    pub fn backs_up(self, kind: ScenarioKind) -> bool {
+        self.is_ndb()
+            || self.jvm_system().is_some() && !self.is_two_phase() && kind == ScenarioKind::Kv
     }
 
     /// Reports whether the target meets the requirements of replicas: a durable primary (Tarantool does not replicate
     /// without a log), or members that back each other up.
-    pub fn replicates_with(self, durability: Durability, kind: Kind) -> bool {
+    pub fn replicates_with(self, durability: Durability, kind: ScenarioKind) -> bool {
         self.backs_up(kind) || self.replicates() && (!self.is_tarantool() || durability.keeps())
     }
 
@@ -283,9 +284,14 @@ impl Target {
     ///
     /// # Errors
     /// When the function library does not load.
-    pub fn prepare(self, kind: Kind, client: &mut Client, library: Option<&str>) -> Result<()> {
+    pub fn prepare(
+        self,
+        kind: ScenarioKind,
+        client: &mut Client,
+        library: Option<&str>,
+    ) -> Result<()> {
         let (name, library) = match self {
-            Target::ValkeyLua | Target::RedisLua if kind == Kind::Index => {
+            Target::ValkeyLua | Target::RedisLua if kind == ScenarioKind::Index => {
                 ("index", library.unwrap_or(INDEX))
             }
             Target::ValkeyLua | Target::RedisLua => ("scur", library.unwrap_or(LIBRARY)),
@@ -294,7 +300,7 @@ impl Target {
             }
             _ => return Ok(()),
         };
-        if kind != Kind::Kv {
+        if kind != ScenarioKind::Kv {
             let reply = client.call(&["FUNCTION", "LOAD", "REPLACE", library])?;
             ensure!(reply.text() == Some(name), "the Lua library does not load: {reply}");
         }

@@ -12,7 +12,7 @@ use crate::arguments::CommonArguments;
 use crate::cores::Cores;
 use crate::data_directory::DataDirectory;
 use crate::host::Host;
-use crate::scenario::Kind;
+use crate::scenario::ScenarioKind;
 use crate::target::{ScurryOptions, Target};
 
 /// Machine, and how a server is started on it.
@@ -42,7 +42,7 @@ impl Testbed {
     pub fn prepare(common: &CommonArguments) -> Result<Testbed> {
         common.json.as_deref().map_or(Ok(()), check_json)?;
         Ok(Testbed {
-            program: Target::Scurry.locate(Kind::Charging, common.scurry_bin.as_deref())?,
+            program: Target::Scurry.locate(ScenarioKind::Charging, common.scurry_bin.as_deref())?,
             cores: Cores::choose(1)?,
             host: Host::look(),
             scurry: ScurryOptions { threads: None, arguments: common.server_arg.clone() },

@@ -10,11 +10,11 @@ mod logic;
 use std::fmt::Debug;
 
 use crate::resp::Stop;
-use bulk::Bulk;
+use bulk::BatchCasTranslator;
 use http::Http;
 pub use http::{HttpTarget, Quorum};
 use iproto::Iproto;
-use locked::Locked;
+use locked::LockingTranslator;
 use logic::CasTranslator;
 
 /// Protocol of a target.
@@ -84,11 +84,11 @@ impl Wire {
     pub fn translator(self) -> Option<Box<dyn Translator>> {
         match self {
             Wire::Resp | Wire::Foreign => None,
-            Wire::Locked => Some(Box::<Locked>::default()),
+            Wire::Locked => Some(Box::<LockingTranslator>::default()),
             Wire::Iproto => Some(Box::<Iproto>::default()),
             Wire::RespLogic => Some(Box::new(CasTranslator::new(None))),
-            Wire::RespBulk => Some(Box::new(Bulk::new(None))),
-            Wire::IprotoBulk => Some(Box::new(Bulk::new(Wire::Iproto.translator()))),
+            Wire::RespBulk => Some(Box::new(BatchCasTranslator::new(None))),
+            Wire::IprotoBulk => Some(Box::new(BatchCasTranslator::new(Wire::Iproto.translator()))),
             Wire::Http(target) => Some(Box::new(Http::new(target))),
             Wire::IprotoLogic => Some(Box::new(CasTranslator::new(Wire::Iproto.translator()))),
         }

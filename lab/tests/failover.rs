@@ -12,7 +12,7 @@ use std::time::Duration;
 use anyhow::Result;
 use scurry_lab::audit::Balance;
 use scurry_lab::dialect::Dialect;
-use scurry_lab::failover::{FailoverPlan, Scene, run};
+use scurry_lab::failover::{FailoverPlan, NodeEvent, run};
 use scurry_lab::names::account_text;
 use scurry_lab::resp::Value;
 use scurry_lab::row::{Loss, Row, Run};
@@ -117,7 +117,7 @@ impl Book {
 /// Scene without an event, so that only the store's own faults occur.
 struct Still;
 
-impl Scene for Still {
+impl NodeEvent for Still {
     fn begin(&mut self) -> Result<()> {
         Ok(())
     }

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use anyhow::{Result, bail, ensure};
 
+use super::owner_route::{Answer, OwnerRoute};
 use super::round::{Round, STEPS};
-use super::way::{Answer, Way};
 use super::{Answered, FailoverPlan};
 use crate::clock::Clock;
 use crate::names::account_text;
@@ -22,7 +22,7 @@ const SLEEP_MAX: Duration = Duration::from_millis(100);
 
 /// Results of one client.
 #[derive(Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct ClientResults {
     pub(super) rounds: Vec<Round>,
     pub(super) answers: Vec<Answered>,
     pub(super) resent: u64,
@@ -37,8 +37,8 @@ pub(super) struct Client<'c> {
     number: u32,
     clock: Clock,
     give_up: &'c AtomicBool,
-    way: Way<'c>,
-    seen: Seen,
+    way: OwnerRoute<'c>,
+    seen: ClientResults,
     /// Number of requests scheduled so far.
     meant: u32,
 }
@@ -50,12 +50,12 @@ impl<'c> Client<'c> {
         clock: Clock,
         give_up: &'c AtomicBool,
     ) -> Client<'c> {
-        let way = Way::new(plan.doors, number as usize, plan.copies, clock);
-        Client { plan, number, clock, give_up, way, seen: Seen::default(), meant: 0 }
+        let way = OwnerRoute::new(plan.doors, number as usize, plan.copies, clock);
+        Client { plan, number, clock, give_up, way, seen: ClientResults::default(), meant: 0 }
     }
 
     /// Charges account after account until the load is over. A round that has begun is finished.
-    pub(super) fn load(mut self) -> Result<Seen> {
+    pub(super) fn load(mut self) -> Result<ClientResults> {
         // Each client charges every n-th account, beginning with its own number.
         let accounts = self.plan.accounts.iter().skip(self.number as usize);
         for account in accounts.step_by(self.plan.clients as usize) {
@@ -132,7 +132,7 @@ impl<'c> Client<'c> {
     }
 }
 
-impl Seen {
+impl ClientResults {
     /// Records the answer to a request; `again` says that the request had been resent.
     fn take(&mut self, round: &mut Round, step: usize, answer: Answer, again: bool) {
         match answer.reply.elements() {

@@ -2,9 +2,9 @@
 //! outcome; then the acknowledged requests are compared with the balances.
 
 mod client;
+mod owner_route;
 mod round;
 mod verdict;
-mod way;
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,9 +19,9 @@ use crate::dialect::Dialect;
 use crate::figures::rounded;
 use crate::row::Loss;
 use crate::scenario::Failover;
-use client::{Client, Seen};
+use client::{Client, ClientResults};
 pub use round::{Round, STEPS};
-use verdict::Verdict;
+use verdict::FailoverVerdict;
 
 const NANOS_PER_MS: f64 = 1e6;
 /// Interval at which interrupts are checked.
@@ -103,7 +103,7 @@ pub struct Answered {
 }
 
 /// Events on the server side.
-pub trait Scene {
+pub trait NodeEvent {
     /// Applies the scenario's event to a node.
     ///
     /// # Errors
@@ -121,7 +121,7 @@ pub trait Scene {
 ///
 /// # Errors
 /// When the scene fails, the outcome of a request stays unknown for too long, or the run is interrupted.
-pub fn run(plan: &FailoverPlan<'_>, scene: &mut impl Scene) -> Result<Outcome> {
+pub fn run(plan: &FailoverPlan<'_>, scene: &mut impl NodeEvent) -> Result<Outcome> {
     let give_up = &AtomicBool::new(false);
     let clock = Clock::start();
     thread::scope(|scope| {
@@ -135,10 +135,10 @@ pub fn run(plan: &FailoverPlan<'_>, scene: &mut impl Scene) -> Result<Outcome> {
                 give_up.store(true, Ordering::Relaxed);
             }
         }
-        let join = |client: thread::ScopedJoinHandle<'_, Result<Seen>>| {
+        let join = |client: thread::ScopedJoinHandle<'_, Result<ClientResults>>| {
             client.join().map_err(|_| anyhow!("a client has panicked"))?
         };
-        let seen: Vec<Result<Seen>> = clients.into_iter().map(join).collect();
+        let seen: Vec<Result<ClientResults>> = clients.into_iter().map(join).collect();
         // The error of the scene comes first: clients that gave up because of it add nothing.
         let (begun_at, whole_at) = played?;
         let mut outcome = Outcome { begun_at, whole_at, ..Outcome::default() };
@@ -150,7 +150,7 @@ pub fn run(plan: &FailoverPlan<'_>, scene: &mut impl Scene) -> Result<Outcome> {
 }
 
 /// Runs the scene and returns when it began and ended.
-fn play(plan: &FailoverPlan<'_>, clock: Clock, scene: &mut impl Scene) -> Result<(u64, u64)> {
+fn play(plan: &FailoverPlan<'_>, clock: Clock, scene: &mut impl NodeEvent) -> Result<(u64, u64)> {
     while let Some(left) = plan.begin_at.checked_sub(clock.elapsed()).filter(|left| !left.is_zero())
     {
         ensure!(!plan.interrupted.load(Ordering::Relaxed), "interrupted");
@@ -163,7 +163,7 @@ fn play(plan: &FailoverPlan<'_>, clock: Clock, scene: &mut impl Scene) -> Result
 }
 
 impl Outcome {
-    fn add(&mut self, seen: Seen) {
+    fn add(&mut self, seen: ClientResults) {
         self.rounds.extend(seen.rounds);
         self.answers.extend(seen.answers);
         self.resent += seen.resent;
@@ -175,7 +175,8 @@ impl Outcome {
     /// Compares the acknowledged requests with the balance of each account, after everything has settled, and returns
     /// the losses.
     pub fn judge(&self, balance: impl Fn(u32) -> Balance) -> (Loss, Result<()>) {
-        let verdict = Verdict::of(self.rounds.iter().map(|round| (round, balance(round.account))));
+        let verdict =
+            FailoverVerdict::of(self.rounds.iter().map(|round| (round, balance(round.account))));
         let loss = Loss {
             lost: verdict.lost,
             done_twice: verdict.done_twice,

@@ -11,7 +11,7 @@ const GONE: &[&str] = &["UNKNOWN_SESSION", "UNKNOWN_ACCOUNT", "UNKNOWN_TRANSACTI
 
 /// Numbers of requests with an effect that differs from the acknowledgement.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Verdict {
+pub(super) struct FailoverVerdict {
     /// Acknowledged requests that are missing.
     pub(super) lost: u64,
     /// Requests executed more than once, acknowledged or not.
@@ -22,10 +22,10 @@ pub(super) struct Verdict {
     pub(super) first: Option<String>,
 }
 
-impl Verdict {
+impl FailoverVerdict {
     /// Compares the accounts with their balances, given in the same order.
-    pub(super) fn of<'a>(rounds: impl Iterator<Item = (&'a Round, Balance)>) -> Verdict {
-        let mut verdict = Verdict::default();
+    pub(super) fn of<'a>(rounds: impl Iterator<Item = (&'a Round, Balance)>) -> FailoverVerdict {
+        let mut verdict = FailoverVerdict::default();
         rounds.for_each(|(round, balance)| verdict.compare(round, &balance));
         verdict
     }
@@ -94,10 +94,10 @@ mod tests {
     /// Consumption when every request was executed once.
     const ONCE: i128 = 1 + 4 + 16 + 64 + 256;
 
-    fn found(acknowledged: [bool; 6], consumed: i128, held: i128) -> Verdict {
+    fn found(acknowledged: [bool; 6], consumed: i128, held: i128) -> FailoverVerdict {
         let round = Round { acknowledged, ..Round::new(3) };
         let balance = Balance { held, ..Balance::settled(10_000, consumed) };
-        Verdict::of([(&round, balance)].into_iter())
+        FailoverVerdict::of([(&round, balance)].into_iter())
     }
 
     #[test]
@@ -156,7 +156,7 @@ mod tests {
             let acknowledged = [true, false, false, false, false, false];
             let refused = Some((1, error.to_owned()));
             let round = Round { account: 3, acknowledged, refused };
-            Verdict::of([(&round, Balance::settled(10_000, 0))].into_iter())
+            FailoverVerdict::of([(&round, Balance::settled(10_000, 0))].into_iter())
         };
         let verdict = refused("UNKNOWN_SESSION no such session");
         assert_eq!((verdict.lost, verdict.other), (1, 0));

@@ -10,9 +10,9 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::arguments::ReportArguments;
 use crate::comparisons;
+use crate::peer_comparison::{Finding, findings, is_measured};
 use crate::report::{measured_table, published_text};
 use crate::results;
-use crate::rivals::{Finding, findings, is_measured};
 use crate::row::{Report, Row, by_load};
 use crate::scenario::Scenario;
 use picture::Pair;

@@ -5,8 +5,8 @@
 use maud::{Markup, html};
 
 use super::Group;
+use crate::peer_comparison::{Figure, Finding, Outcome, findings, promise, times};
 use crate::report::grouped;
-use crate::rivals::{Figure, Finding, Outcome, findings, promise, times};
 use crate::row::Row;
 
 /// One pair of bars.

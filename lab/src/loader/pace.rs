@@ -6,7 +6,7 @@ const PICOS: u64 = 1_000;
 
 /// Schedule at a fixed number of requests per second.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Pace {
+pub(super) struct SendPace {
     begun: u64,
     /// Picoseconds from one request to the next, fine enough that no run can see the rate drift.
     period: u64,
@@ -14,9 +14,9 @@ pub(super) struct Pace {
     sent: u64,
 }
 
-impl Pace {
-    pub(super) fn new(rate: f64, begun: u64) -> Pace {
-        Pace { begun, period: nanos(PICOS as f64 / rate).max(1), sent: 0 }
+impl SendPace {
+    pub(super) fn new(rate: f64, begun: u64) -> SendPace {
+        SendPace { begun, period: nanos(PICOS as f64 / rate).max(1), sent: 0 }
     }
 
     /// Returns when the request `ahead` positions after the next one is due.
@@ -41,7 +41,7 @@ mod tests {
 
     #[test]
     fn requests_fall_due_by_the_clock_and_those_that_wait_keep_their_time() {
-        let mut pace = Pace::new(1_000.0, 5_000_000);
+        let mut pace = SendPace::new(1_000.0, 5_000_000);
         assert_eq!(pace.due(5_000_000, 9), 1);
         assert_eq!((pace.due(7_500_000, 9), pace.due(7_500_000, 2)), (3, 2));
         pace.sent(1);

@@ -4,16 +4,16 @@ use anyhow::{Context, Result};
 
 use super::{Bench, System, addresses, replays_are_none, settle};
 use crate::audit::{Expected, audit_charging, audit_hash_fields, audit_replicas};
+use crate::capacity_check::check as check_room;
 use crate::client::Client;
 use crate::dialect::Dialect;
 use crate::filling::Filling;
 use crate::names::account_text;
 use crate::populate::{add_counters, copy_account, create_accounts, set_hashes};
 use crate::progress::Progress;
-use crate::room::check as check_room;
 use crate::routes::Routes;
 use crate::row::Run;
-use crate::scenario::{Charging, Kind, Operation};
+use crate::scenario::{Charging, Operation, ScenarioKind};
 use crate::target::{Target, probe_charging, probe_two_phase};
 use crate::workload::{ChargingPlan, ChargingWorkload, HashFieldsWorkload, Workload};
 
@@ -28,7 +28,7 @@ impl Bench<'_> {
     ) -> Result<(Run, Option<Filling>)> {
         let dialect = self.target.dialect().context("this target does no charging")?;
         let scenario = self.scenario;
-        self.target.prepare(Kind::Charging, client, self.library)?;
+        self.target.prepare(ScenarioKind::Charging, client, self.library)?;
         if !self.target.is_echo()
             && let Err(error) = self.probe(client, dialect)
         {

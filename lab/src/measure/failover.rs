@@ -7,7 +7,7 @@ use anyhow::{Context, Result, ensure};
 use super::system::System;
 use super::{Bench, settle};
 use crate::audit::balances;
-use crate::failover::{Answered, FailoverPlan, Outcome, STEPS, Scene, run};
+use crate::failover::{Answered, FailoverPlan, NodeEvent, Outcome, STEPS, run};
 use crate::figures::{per, rounded};
 use crate::fleet::Fleet;
 use crate::latency::LatencyRecorder;
@@ -177,7 +177,7 @@ struct FleetEvent<'k, 'b> {
     node: usize,
 }
 
-impl Scene for FleetEvent<'_, '_> {
+impl NodeEvent for FleetEvent<'_, '_> {
     fn begin(&mut self) -> Result<()> {
         let owner = self.fleet.owner_of(&account_text(0), None)?;
         match self.event {

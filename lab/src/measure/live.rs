@@ -38,7 +38,7 @@ impl Bench<'_> {
         if let Some(routes) = &routes {
             workload.route(routes.owners(accounts, scenario.connections, account_text)?);
         }
-        let before = self.told(client)?;
+        let before = self.store_counts(client)?;
         let addresses = addresses(fleet, routes.as_ref());
         let mut run = self.load(number, &mut workload, fleet, client, addresses, progress)?;
         let counts = workload.counts();
@@ -52,7 +52,7 @@ impl Bench<'_> {
                 counts.replays,
                 workload.wrong()
             );
-            if let (Some(before), Some(after)) = (before, self.told(client)?) {
+            if let (Some(before), Some(after)) = (before, self.store_counts(client)?) {
                 same_counts(counts, before, after)?;
             }
             let expected = Expected {
@@ -73,7 +73,7 @@ impl Bench<'_> {
     }
 
     /// Returns the store's own counts of denials and replays, where it has them.
-    fn told(&self, client: &mut Client) -> Result<Option<[u64; 2]>> {
+    fn store_counts(&self, client: &mut Client) -> Result<Option<[u64; 2]>> {
         if !self.target.is_scurry() {
             return Ok(None);
         }

@@ -14,12 +14,12 @@ use crate::wire::Wire;
 
 /// System that is kept from one run of a target to the next.
 #[derive(Debug, Default)]
-pub struct Standing {
+pub struct KeptSystem {
     /// Key of how it was started, and the system.
     kept: Option<(String, System)>,
 }
 
-impl Standing {
+impl KeptSystem {
     /// Returns the kept system if it was started in this way; stops any other.
     pub(super) fn take(&mut self, asked: &str) -> Option<System> {
         self.kept.take().filter(|(how, _)| how == asked).map(|(_, system)| system)

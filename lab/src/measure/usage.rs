@@ -12,7 +12,7 @@ use crate::progress::Progress;
 use crate::routes::Routes;
 use crate::row::Run;
 use crate::target::{probe_charging, probe_refill};
-use crate::teller::TotalsPoller;
+use crate::totals_poller::TotalsPoller;
 use crate::workload::{UsageWorkload, Workload};
 
 impl Bench<'_> {

@@ -9,7 +9,7 @@ use crate::slow_disk;
 use crate::target::{Target, Variant};
 
 /// Target and the row that its runs will fill.
-pub(super) struct Entry {
+pub(super) struct RunEntry {
     pub(super) variant: Variant,
     pub(super) ports: Ports,
     /// Program to start; None when the target cannot be measured.
@@ -19,7 +19,7 @@ pub(super) struct Entry {
 
 impl RunCommand<'_> {
     /// Returns one entry for the target; for scurry one for each choice of its ports.
-    pub(super) fn entries(&self, variant: Variant) -> Vec<Entry> {
+    pub(super) fn entries(&self, variant: Variant) -> Vec<RunEntry> {
         let target = variant.target;
         let ports: &[Ports] =
             if target == Target::Scurry { &self.arguments.ports } else { &[Ports::Main] };
@@ -54,7 +54,7 @@ impl RunCommand<'_> {
                     row.audit = format!("not measured here: {missing}");
                 }
             }
-            Entry { variant, ports: *ports, program: located.ok(), row }
+            RunEntry { variant, ports: *ports, program: located.ok(), row }
         };
         ports.iter().map(entry).collect()
     }

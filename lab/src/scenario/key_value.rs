@@ -3,7 +3,7 @@
 use anyhow::{Result, ensure};
 use serde::Deserialize;
 
-use super::{Kind, VALUE_SIZE_MAX};
+use super::{ScenarioKind, VALUE_SIZE_MAX};
 use crate::names::ACCOUNTS_MAX;
 use crate::wire::Quorum;
 
@@ -59,7 +59,7 @@ impl KeyValue {
         self.filled.unwrap_or(self.keys)
     }
 
-    pub(super) fn check(&self, kind: Kind) -> Result<()> {
+    pub(super) fn check(&self, kind: ScenarioKind) -> Result<()> {
         ensure!((1..=ACCOUNTS_MAX).contains(&self.keys), "keys must be 1 to {ACCOUNTS_MAX}");
         ensure!(self.value_size <= VALUE_SIZE_MAX, "the value size is above {VALUE_SIZE_MAX}");
         let shares = [self.get_share, self.set_share, self.del_share];
@@ -72,7 +72,7 @@ impl KeyValue {
         if let Some(quorum) = &self.quorum {
             Quorum::parse(quorum)?;
         }
-        if kind == Kind::Index {
+        if kind == ScenarioKind::Index {
             ensure!(
                 self.value_size >= INDEXED_SIZE_MIN && self.del_share == 0,
                 "an index needs values of {INDEXED_SIZE_MIN} bytes or more, and no del_share"

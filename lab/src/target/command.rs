@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use super::{Durability, PROCEDURES, ScurryOptions, Target, jvm, locate, ndb};
 use crate::process::ServerCommand;
-use crate::scenario::Kind;
+use crate::scenario::ScenarioKind;
 use crate::wire::{HttpTarget, Wire};
 
 /// Address, resources and durability of a server to start.
@@ -29,7 +29,7 @@ pub struct Start<'a> {
     /// Lua library that replaces the built-in one.
     pub library: Option<&'a str>,
     /// Kind of load.
-    pub kind: Kind,
+    pub kind: ScenarioKind,
     /// Members of a system whose members know each other.
     pub members: u32,
     /// Backups of each key among the members.
@@ -110,7 +110,7 @@ fn scurry(target: Target, start: &Start<'_>) -> Vec<String> {
     if let Some(threads) = threads {
         all.extend(words(&["--threads", &threads.to_string()]));
     }
-    if start.kind == Kind::Index {
+    if start.kind == ScenarioKind::Index {
         all.push("--entity-index".to_owned());
     }
     let clients = start.connections + CLIENTS_SPARE;
@@ -183,7 +183,7 @@ mod tests {
             echo_sizes: "",
             scurry: &scurry,
             library: None,
-            kind: Kind::Charging,
+            kind: ScenarioKind::Charging,
             members: 2,
             backups: 1,
             connections,

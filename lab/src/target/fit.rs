@@ -2,7 +2,7 @@
 
 use super::{Missing, Target, Variant};
 use crate::dialect::Dialect;
-use crate::scenario::{Charging, Kind, Operation, Order, Scenario};
+use crate::scenario::{Charging, Operation, Order, Scenario, ScenarioKind};
 
 impl Variant {
     /// Checks that a target, with its durability, supports a scenario.
@@ -32,7 +32,7 @@ impl Target {
     fn fits(self, scenario: &Scenario) -> Result<(), Missing> {
         let missing = |why: String, cure: &str| Err(Missing { why, cure: cure.to_owned() });
         let name = self.name();
-        if scenario.kind == Kind::Failover && !self.is_group() && !self.is_cluster() {
+        if scenario.kind == ScenarioKind::Failover && !self.is_group() && !self.is_cluster() {
             let why = match self.is_tarantool() {
                 true => "Tarantool 2.6, which Debian has, elects no leader by itself and has no \
                          box.ctl.promote; its procedures know no DEBIT"
@@ -54,7 +54,7 @@ impl Target {
             let why = format!("the lab gives {name} no replicas");
             return missing(why, "measure valkey, redis or valkey+module");
         }
-        if scenario.kind == Kind::Index && self.index_dialect().is_none() {
+        if scenario.kind == ScenarioKind::Index && self.index_dialect().is_none() {
             let why = match self {
                 _ if self.has_module() => "libscurry.so keeps no index on values".to_owned(),
                 Target::IgniteJava => {

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use super::Target;
-use crate::scenario::Kind;
+use crate::scenario::ScenarioKind;
 
 /// Build directory of `make lab-peers`, below the repository.
 const BUILT: &str = ".cache/lab-jvm";
@@ -66,7 +66,7 @@ pub(crate) fn driver(
     system: &str,
     server: SocketAddr,
     target: Target,
-    kind: Kind,
+    kind: ScenarioKind,
 ) -> (SocketAddr, Vec<String>) {
     let mut address = server;
     address.set_port(server.port() + DRIVER_PORT);
@@ -84,10 +84,10 @@ pub(crate) fn driver_of_another(
 }
 
 /// Returns the driver's name for the kind of work.
-fn work(target: Target, kind: Kind) -> &'static str {
+fn work(target: Target, kind: ScenarioKind) -> &'static str {
     match kind {
-        Kind::Kv => "values",
-        Kind::Index => "records",
+        ScenarioKind::Kv => "values",
+        ScenarioKind::Index => "records",
         _ if target.decides_in_client() => "client",
         _ => "server",
     }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::releases::{caveat, find, on_path};
 use super::{Missing, Target, Variant, jvm, ndb};
-use crate::scenario::Kind;
+use crate::scenario::ScenarioKind;
 
 /// File name of `scurry-valkey-module`.
 const MODULE: &str = "libscurry.so";
@@ -15,7 +15,7 @@ impl Target {
     ///
     /// # Errors
     /// [`Missing`].
-    pub fn charges_itself(self, kind: Kind) -> Result<(), Missing> {
+    pub fn charges_itself(self, kind: ScenarioKind) -> Result<(), Missing> {
         if self.is_yardstick() && !kind.is_charging() {
             let why = format!("{} is for charging loads", self.name());
             return Err(Missing { why, cure: "measure valkey".to_owned() });
@@ -32,14 +32,14 @@ impl Target {
     ///
     /// # Errors
     /// [`Missing`], when it cannot be measured here.
-    pub fn locate(self, kind: Kind, scurry: Option<&Path>) -> Result<PathBuf, Missing> {
+    pub fn locate(self, kind: ScenarioKind, scurry: Option<&Path>) -> Result<PathBuf, Missing> {
         self.locate_release(kind, scurry, None)
     }
 
     /// Finds the program like [`Target::locate`], for a major version if one is given.
     fn locate_release(
         self,
-        kind: Kind,
+        kind: ScenarioKind,
         scurry: Option<&Path>,
         major: Option<u32>,
     ) -> Result<PathBuf, Missing> {
@@ -92,7 +92,7 @@ impl Target {
     ///
     /// # Errors
     /// [`Missing`].
-    pub fn locate_there(self, kind: Kind) -> Result<PathBuf, Missing> {
+    pub fn locate_there(self, kind: ScenarioKind) -> Result<PathBuf, Missing> {
         self.charges_itself(kind)?;
         if self.jvm_system().is_some() { self.locate_java() } else { Ok(PathBuf::new()) }
     }
@@ -115,7 +115,7 @@ impl Variant {
     ///
     /// # Errors
     /// [`Missing`].
-    pub fn locate(&self, kind: Kind, scurry: Option<&Path>) -> Result<PathBuf, Missing> {
+    pub fn locate(&self, kind: ScenarioKind, scurry: Option<&Path>) -> Result<PathBuf, Missing> {
         self.target.locate_release(kind, scurry, self.major)
     }
 
@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn plain_stores_do_no_charging() {
-        let missing = Target::Redis.locate(Kind::Charging, None).unwrap_err();
+        let missing = Target::Redis.locate(ScenarioKind::Charging, None).unwrap_err();
         assert_eq!(
             missing.to_string(),
             "redis has no charging logic of its own: measure valkey+lua or redis+lua"
@@ -167,16 +167,17 @@ mod tests {
     #[test]
     fn a_wrong_path_is_named() {
         let path = Path::new("no/such/scurry");
-        let missing = Target::Scurry.locate(Kind::Kv, Some(path)).unwrap_err();
+        let missing = Target::Scurry.locate(ScenarioKind::Kv, Some(path)).unwrap_err();
         assert!(missing.to_string().contains("no/such/scurry"));
     }
 
     #[test]
     fn a_program_named_from_here_is_found_from_elsewhere_too() {
         let named = Path::new("src/../src/lib.rs");
-        let found = Target::Scurry.locate(Kind::Charging, Some(named)).unwrap();
+        let found = Target::Scurry.locate(ScenarioKind::Charging, Some(named)).unwrap();
         assert!(found.is_absolute() && found.ends_with("src/lib.rs"), "{}", found.display());
-        let missing = Target::Scurry.locate(Kind::Charging, Some(Path::new("src"))).unwrap_err();
+        let missing =
+            Target::Scurry.locate(ScenarioKind::Charging, Some(Path::new("src"))).unwrap_err();
         assert_eq!(missing.why, "there is no program src");
     }
 }

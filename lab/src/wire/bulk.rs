@@ -5,16 +5,16 @@
 
 use std::collections::VecDeque;
 
-use super::logic::{Desk, ReadOutcome};
+use super::logic::{ClientLedger, ReadOutcome};
 use super::{Sink, Step, Translator};
 use crate::resp::{Stop, Value, append, skip};
 
 /// Translator of a connection.
 #[derive(Debug)]
-pub(super) struct Bulk {
+pub(super) struct BatchCasTranslator {
     /// Translator of the target's protocol; None for RESP.
     inner: Option<Box<dyn Translator>>,
-    desk: Desk,
+    desk: ClientLedger,
     /// Requests that wait for their accounts to be read.
     fresh: Vec<QueuedRequest>,
     /// Accounts that are to be written back.
@@ -53,11 +53,11 @@ enum Sent {
     Writes(Vec<Write>),
 }
 
-impl Bulk {
-    pub(super) fn new(inner: Option<Box<dyn Translator>>) -> Bulk {
-        Bulk {
+impl BatchCasTranslator {
+    pub(super) fn new(inner: Option<Box<dyn Translator>>) -> BatchCasTranslator {
+        BatchCasTranslator {
             inner,
-            desk: Desk::default(),
+            desk: ClientLedger::default(),
             fresh: Vec::new(),
             writes: Vec::new(),
             sent: VecDeque::new(),
@@ -183,7 +183,7 @@ impl Bulk {
     }
 }
 
-impl Translator for Bulk {
+impl Translator for BatchCasTranslator {
     fn request(&mut self, session: u32, request: &[u8], out: &mut Vec<u8>) {
         if self.desk.is_charging(request) {
             self.fresh.push(QueuedRequest { session, bytes: request.to_vec() });
@@ -232,7 +232,7 @@ mod tests {
     const CREATE: &[&str] = &["SCUR.CREATE", "a", "BUCKET", "main", "u", "100"];
 
     /// Returns all answers that a reply brings.
-    fn take(bulk: &mut Bulk, bytes: &[u8]) -> Vec<(u32, String)> {
+    fn take(bulk: &mut BatchCasTranslator, bytes: &[u8]) -> Vec<(u32, String)> {
         let (mut at, mut all) = (0, Vec::new());
         while at < bytes.len() {
             let (mut reply, mut again) = (Vec::new(), Vec::new());
@@ -248,7 +248,7 @@ mod tests {
 
     #[test]
     fn accounts_are_read_and_written_together_and_who_comes_late_reads_again() {
-        let mut bulk = Bulk::new(None);
+        let mut bulk = BatchCasTranslator::new(None);
         let mut out = Vec::new();
         let other = [&["SCUR.CREATE", "b"], &CREATE[2..]].concat();
         bulk.request(1, &encode(CREATE), &mut out);

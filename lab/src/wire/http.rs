@@ -48,7 +48,7 @@ impl Quorum {
 pub(super) struct Http {
     target: HttpTarget,
     /// Requests without an answer, oldest first: answers arrive in that order.
-    pending: VecDeque<(u32, Asked)>,
+    pending: VecDeque<(u32, RequestKind)>,
 }
 
 /// Form of the requests.
@@ -61,7 +61,7 @@ pub enum HttpTarget {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Asked {
+enum RequestKind {
     Ping,
     Get,
     Put,
@@ -87,22 +87,22 @@ impl Translator for Http {
     fn request(&mut self, session: u32, request: &[u8], out: &mut Vec<u8>) {
         let mut arguments = words(request);
         let asked = match arguments.next().unwrap_or_default() {
-            b"PING" => Asked::Ping,
-            b"GET" => Asked::Get,
-            b"SET" => Asked::Put,
-            b"DEL" => Asked::Delete,
-            _ => Asked::Unknown,
+            b"PING" => RequestKind::Ping,
+            b"GET" => RequestKind::Get,
+            b"SET" => RequestKind::Put,
+            b"DEL" => RequestKind::Delete,
+            _ => RequestKind::Unknown,
         };
         let key = String::from_utf8_lossy(arguments.next().unwrap_or_default());
         let quorum = self.quorum();
         let entity = |method: &str| format!("{method} /v0/entity?id={key}{quorum}");
         let line = match asked {
-            Asked::Ping => "GET /v0/status".to_owned(),
-            Asked::Unknown => "GET /v0/nothing".to_owned(),
+            RequestKind::Ping => "GET /v0/status".to_owned(),
+            RequestKind::Unknown => "GET /v0/nothing".to_owned(),
             _ if self.target == HttpTarget::Healthz => "GET /healthz".to_owned(),
-            Asked::Get => entity("GET"),
-            Asked::Put => entity("PUT"),
-            Asked::Delete => entity("DELETE"),
+            RequestKind::Get => entity("GET"),
+            RequestKind::Put => entity("PUT"),
+            RequestKind::Delete => entity("DELETE"),
         };
         write!(out, "{line} HTTP/1.1\r\nHost: localhost\r\n").expect("a vector takes every byte");
         match arguments.next().filter(|_| line.starts_with("PUT")) {
@@ -136,20 +136,20 @@ impl Translator for Http {
         let (session, asked) = self.pending.pop_front().ok_or(Stop::Malformed)?;
         let is_static = self.target == HttpTarget::Healthz && status == 200;
         match (asked, status) {
-            (Asked::Ping, 200) if all_are_ready(body) => {
+            (RequestKind::Ping, 200) if all_are_ready(body) => {
                 sink.reply.extend_from_slice(b"+PONG\r\n");
             }
-            (Asked::Get | Asked::Put | Asked::Delete, _) if is_static => {
+            (RequestKind::Get | RequestKind::Put | RequestKind::Delete, _) if is_static => {
                 sink.reply.extend_from_slice(b"+OK\r\n");
             }
-            (Asked::Get, 200) => {
+            (RequestKind::Get, 200) => {
                 write!(sink.reply, "${length}\r\n").expect("a vector takes every byte");
                 sink.reply.extend_from_slice(body);
                 sink.reply.extend_from_slice(b"\r\n");
             }
-            (Asked::Get, 404) => sink.reply.extend_from_slice(b"$-1\r\n"),
-            (Asked::Put, 201) => sink.reply.extend_from_slice(b"+OK\r\n"),
-            (Asked::Delete, 202) => sink.reply.extend_from_slice(b":1\r\n"),
+            (RequestKind::Get, 404) => sink.reply.extend_from_slice(b"$-1\r\n"),
+            (RequestKind::Put, 201) => sink.reply.extend_from_slice(b"+OK\r\n"),
+            (RequestKind::Delete, 202) => sink.reply.extend_from_slice(b":1\r\n"),
             _ => {
                 write!(sink.reply, "-HTTP {status} ").expect("a vector takes every byte");
                 sink.reply.extend(body.iter().map(|&byte| if byte < b' ' { b' ' } else { byte }));

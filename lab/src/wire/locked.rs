@@ -5,14 +5,14 @@
 
 use std::collections::BTreeMap;
 
-use super::logic::{Desk, ReadOutcome};
+use super::logic::{ClientLedger, ReadOutcome};
 use super::{Sink, Step, Translator};
 use crate::resp::{Stop, Value, append, skip, words};
 
 /// Translator of a connection.
 #[derive(Debug, Default)]
-pub(super) struct Locked {
-    desk: Desk,
+pub(super) struct LockingTranslator {
+    desk: ClientLedger,
     /// Requests without an answer, by session.
     pending: BTreeMap<u32, Pending>,
 }
@@ -37,7 +37,7 @@ enum Stage {
     Freeing(Vec<u8>),
 }
 
-impl Locked {
+impl LockingTranslator {
     fn send(&self, session: u32, name: &[u8], rest: &[&[u8]], out: &mut Vec<u8>) {
         let tag = session.to_string();
         let all: Vec<&[u8]> =
@@ -89,7 +89,7 @@ impl Locked {
     }
 }
 
-impl Translator for Locked {
+impl Translator for LockingTranslator {
     fn request(&mut self, session: u32, request: &[u8], out: &mut Vec<u8>) {
         let request = request.to_vec();
         if self.desk.is_charging(&request) {
@@ -142,7 +142,7 @@ mod tests {
     use super::*;
     use crate::resp::encode;
 
-    fn ask(client: &mut Locked, session: u32, line: &str) -> String {
+    fn ask(client: &mut LockingTranslator, session: u32, line: &str) -> String {
         let mut out = Vec::new();
         client.request(session, &encode(&line.split(' ').collect::<Vec<_>>()), &mut out);
         shown(&out)
@@ -155,7 +155,7 @@ mod tests {
     }
 
     /// Returns the step, answer and next request that the client makes of a reply.
-    fn hear(client: &mut Locked, bytes: &[u8]) -> (Step, String, Vec<u8>) {
+    fn reply_to(client: &mut LockingTranslator, bytes: &[u8]) -> (Step, String, Vec<u8>) {
         let (mut reply, mut again) = (Vec::new(), Vec::new());
         let mut sink = Sink { reply: &mut reply, again: &mut again };
         let (length, step) = client.reply(bytes, &mut sink).unwrap();
@@ -176,56 +176,56 @@ mod tests {
 
     #[test]
     fn what_may_change_is_read_with_a_lock_and_written_under_it() {
-        let mut client = Locked::default();
+        let mut client = LockingTranslator::default();
         assert_eq!(ask(&mut client, 3, "SCUR.CREATE a BUCKET main u 100"), "3 LOCK a");
-        let (step, _, again) = hear(&mut client, b":3\r\n$-1\r\n");
+        let (step, _, again) = reply_to(&mut client, b":3\r\n$-1\r\n");
         assert_eq!(step, Step::Again);
         let value = put(&again, "3");
         // Another client has created the account meanwhile, so everything starts over.
-        let (step, _, again) = hear(&mut client, b":3\r\n:0\r\n");
+        let (step, _, again) = reply_to(&mut client, b":3\r\n:0\r\n");
         assert_eq!((step, shown(&again)), (Step::Again, "3 LOCK a".to_owned()));
-        hear(&mut client, b":3\r\n$-1\r\n");
-        let (step, answer, again) = hear(&mut client, b":3\r\n:1\r\n");
+        reply_to(&mut client, b":3\r\n$-1\r\n");
+        let (step, answer, again) = reply_to(&mut client, b":3\r\n:1\r\n");
         assert_eq!((step, again.len()), (Step::Answer(3), 0));
         assert_eq!(answer, "*2\r\n+OK\r\n:1\r\n");
         // A refused command releases its lock before it is answered.
         assert_eq!(ask(&mut client, 4, "SCUR.CREATE a BUCKET main u 1"), "4 LOCK a");
-        let (step, answer, again) = hear(&mut client, &held(4, &value));
+        let (step, answer, again) = reply_to(&mut client, &held(4, &value));
         assert_eq!((step, answer.as_str(), shown(&again)), (Step::Again, "", "4 FREE".to_owned()));
-        let (step, answer, _) = hear(&mut client, b":4\r\n+OK\r\n");
+        let (step, answer, _) = reply_to(&mut client, b":4\r\n+OK\r\n");
         assert!(step == Step::Answer(4) && answer.starts_with("-ACCOUNT_EXISTS"), "{answer}");
     }
 
     #[test]
     fn reads_lock_nothing_and_answers_come_in_any_order() {
-        let mut client = Locked::default();
+        let mut client = LockingTranslator::default();
         assert_eq!(ask(&mut client, 1, "SCUR.GET a"), "1 GET a");
         assert_eq!(ask(&mut client, 2, "GET key:1"), "2 GET key:1");
         assert_eq!(ask(&mut client, 5, "PING"), "5 PING");
-        assert_eq!(hear(&mut client, b":2\r\n$1\r\nv\r\n").1, "$1\r\nv\r\n");
-        assert_eq!(hear(&mut client, b":5\r\n+PONG\r\n").0, Step::Answer(5));
-        let (step, answer, _) = hear(&mut client, b":1\r\n$-1\r\n");
+        assert_eq!(reply_to(&mut client, b":2\r\n$1\r\nv\r\n").1, "$1\r\nv\r\n");
+        assert_eq!(reply_to(&mut client, b":5\r\n+PONG\r\n").0, Step::Answer(5));
+        let (step, answer, _) = reply_to(&mut client, b":1\r\n$-1\r\n");
         assert!(step == Step::Answer(1) && answer.starts_with("-UNKNOWN_ACCOUNT"), "{answer}");
     }
 
     #[test]
     fn a_lock_that_was_not_had_is_an_error_and_nothing_more() {
-        let mut client = Locked::default();
+        let mut client = LockingTranslator::default();
         ask(&mut client, 7, "SCUR.CREATE a BUCKET main u 100");
-        let (step, answer, again) = hear(&mut client, b":7\r\n-ERR NDB 4009 no cluster\r\n");
+        let (step, answer, again) = reply_to(&mut client, b":7\r\n-ERR NDB 4009 no cluster\r\n");
         assert_eq!((step, again.len()), (Step::Answer(7), 0));
         assert!(answer.starts_with("-ERR") && answer.contains("4009"), "{answer}");
     }
 
     #[test]
     fn a_reply_that_is_cut_off_takes_nothing() {
-        let mut client = Locked::default();
+        let mut client = LockingTranslator::default();
         ask(&mut client, 1, "GET a");
         let (mut reply, mut again) = (Vec::new(), Vec::new());
         let mut sink = Sink { reply: &mut reply, again: &mut again };
         for bytes in [&b":1"[..], b":1\r\n", b":1\r\n$5\r\nab"] {
             assert_eq!(client.reply(bytes, &mut sink), Err(Stop::Incomplete));
         }
-        assert_eq!(hear(&mut client, b":1\r\n$2\r\nab\r\n").0, Step::Answer(1));
+        assert_eq!(reply_to(&mut client, b":1\r\n$2\r\nab\r\n").0, Step::Answer(1));
     }
 }

@@ -27,7 +27,7 @@ pub(super) struct CasTranslator {
     inner: Option<Box<dyn Translator>>,
     /// Requests without an answer, oldest first.
     pending: VecDeque<Pending>,
-    desk: Desk,
+    desk: ClientLedger,
     /// Request or reply between the two translators.
     between: Vec<u8>,
 }
@@ -52,7 +52,7 @@ enum Stage {
 
 /// Buffers that a decision needs.
 #[derive(Debug, Default)]
-pub(super) struct Desk {
+pub(super) struct ClientLedger {
     parser: Parser,
     request_limits: RequestLimits,
     limits: Limits,
@@ -74,7 +74,7 @@ impl CasTranslator {
         CasTranslator {
             inner,
             pending: VecDeque::new(),
-            desk: Desk::default(),
+            desk: ClientLedger::default(),
             between: Vec::new(),
         }
     }
@@ -188,7 +188,7 @@ pub(super) enum ReadOutcome {
     Changed { version: Vec<u8>, value: Vec<u8> },
 }
 
-impl Desk {
+impl ClientLedger {
     /// Decides a request over the value that the target holds, and writes the answer.
     pub(super) fn judge(
         &mut self,
@@ -248,7 +248,7 @@ impl Desk {
     fn with<R>(
         &mut self,
         request: &[u8],
-        work: impl FnOnce(&mut Desk, Args<'_>) -> R,
+        work: impl FnOnce(&mut ClientLedger, Args<'_>) -> R,
     ) -> Option<R> {
         let mut parser = std::mem::take(&mut self.parser);
         let parsed = parser.parse(request, &self.request_limits, true);

@@ -29,7 +29,7 @@ pub(super) struct Answer {
 
 /// Route to the owner, with at most one request in flight.
 #[derive(Debug)]
-pub(super) struct Way<'w> {
+pub(super) struct OwnerRoute<'w> {
     /// Addresses of nodes that report the slot map.
     doors: &'w [SocketAddr],
     /// Index of the address to ask first.
@@ -38,20 +38,25 @@ pub(super) struct Way<'w> {
     copies: u32,
     clock: Clock,
     map: Option<Routes>,
-    line: Option<Line>,
+    line: Option<ClientConnection>,
 }
 
 /// Connection to one node.
 #[derive(Debug)]
-struct Line {
+struct ClientConnection {
     address: SocketAddr,
     stream: TcpStream,
     received: Vec<u8>,
 }
 
-impl Way<'_> {
-    pub(super) fn new(doors: &[SocketAddr], first: usize, copies: u32, clock: Clock) -> Way<'_> {
-        Way { doors, next: first, copies, clock, map: None, line: None }
+impl OwnerRoute<'_> {
+    pub(super) fn new(
+        doors: &[SocketAddr],
+        first: usize,
+        copies: u32,
+        clock: Clock,
+    ) -> OwnerRoute<'_> {
+        OwnerRoute { doors, next: first, copies, clock, map: None, line: None }
     }
 
     /// Sends one request about a key and waits for its answer. After an error it is unknown whether the request was
@@ -87,7 +92,7 @@ impl Way<'_> {
     }
 
     /// Returns a connection to the owner of a key by the map.
-    fn line_to(&mut self, key: &[u8]) -> Result<&mut Line> {
+    fn line_to(&mut self, key: &[u8]) -> Result<&mut ClientConnection> {
         let map = match self.map.take() {
             Some(map) => map,
             None => self.look()?,
@@ -96,7 +101,7 @@ impl Way<'_> {
         self.map = Some(map);
         let line = match self.line.take().filter(|line| line.address == owner) {
             Some(line) => line,
-            None => Line::open(owner)?,
+            None => ClientConnection::open(owner)?,
         };
         Ok(self.line.insert(line))
     }
@@ -107,7 +112,7 @@ impl Way<'_> {
         for _ in self.doors {
             let door = self.doors[self.next % self.doors.len()];
             self.next += 1;
-            outcome = Line::open(door).and_then(|mut line| {
+            outcome = ClientConnection::open(door).and_then(|mut line| {
                 line.send(&encode(&["CLUSTER", "SLOTS"]))?;
                 Routes::read(&line.read()?, door).map_err(Error::other)
             });
@@ -127,13 +132,13 @@ fn has_copies(reply: &Value, copies: u32) -> Result<bool> {
     }
 }
 
-impl Line {
-    fn open(address: SocketAddr) -> Result<Line> {
+impl ClientConnection {
+    fn open(address: SocketAddr) -> Result<ClientConnection> {
         let stream = TcpStream::connect_timeout(&address, PATIENCE)?;
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(PATIENCE))?;
         stream.set_write_timeout(Some(PATIENCE))?;
-        Ok(Line { address, stream, received: Vec::new() })
+        Ok(ClientConnection { address, stream, received: Vec::new() })
     }
 
     fn send(&mut self, request: &[u8]) -> Result<()> {

@@ -14,7 +14,7 @@ use crate::figures::rounded;
 
 /// Statistics of the reads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Told {
+pub struct TotalsReads {
     /// Number of reads.
     pub reads: u64,
     /// Longest read, microseconds.
@@ -24,7 +24,7 @@ pub struct Told {
 /// Thread that reads the totals. It ends when this is finished or dropped.
 #[derive(Debug)]
 pub struct TotalsPoller {
-    thread: JoinHandle<Result<Told>>,
+    thread: JoinHandle<Result<TotalsReads>>,
     end: Sender<()>,
 }
 
@@ -38,7 +38,7 @@ impl TotalsPoller {
         let unit = unit.to_owned();
         let every = Duration::try_from_secs_f64(seconds)?;
         let thread = std::thread::Builder::new().name("totals".to_owned()).spawn(move || {
-            let mut told = Told::default();
+            let mut told = TotalsReads::default();
             loop {
                 match ended.recv_timeout(every) {
                     Err(RecvTimeoutError::Timeout) => {}
@@ -59,7 +59,7 @@ impl TotalsPoller {
     ///
     /// # Errors
     /// When an answer did not add up, or a read failed.
-    pub fn finish(self) -> Result<Told> {
+    pub fn finish(self) -> Result<TotalsReads> {
         // Ignore the error: the thread may have ended already, and its own error is returned below.
         let _ = self.end.send(());
         let outcome = self.thread.join().map_err(|_| anyhow!("asking for totals panicked"))?;
