@@ -14,15 +14,21 @@ impl GroupSim {
     /// Lets a leader propose the next change of members. A leader without its memory instead passes leadership on.
     pub(super) fn propose_membership(&mut self, id: NodeId) {
         let wanted = self.ids(|machine| !machine.is_gone);
+        let with_memory = self.ids(|machine| {
+            machine.running.as_ref().is_some_and(|running| !running.group.lacks_memory())
+        });
         let Some(machine) = self.machines.get_mut(&id) else { return };
         let Some(running) = machine.running.as_mut() else { return };
         let members = running.group.replica.membership().members.clone();
-        // A leader without its memory cannot serve: it passes leadership to a voter that lacks few entries.
+        // A leader without its memory cannot serve: it passes leadership to a voter that lacks few entries, and rather to
+        // one that has its memory, as the heir of a server's node does.
         if running.group.lacks_memory() {
-            let lacks_little =
-                |node: &NodeId| running.group.lag(*node).is_some_and(|lag| lag <= LAG_MAX);
-            let others = members.voters().iter().filter(|node| **node != id);
-            if let Some(to) = others.copied().find(lacks_little) {
+            let others = members.voters().iter().copied().filter(|node| *node != id);
+            let ranked = others.filter_map(|node| {
+                let lag = running.group.lag(node).filter(|lag| *lag <= LAG_MAX)?;
+                Some((!with_memory.contains(&node), lag, node))
+            });
+            if let Some((.., to)) = ranked.min() {
                 running.group.hand_over_if_settled(to);
             }
             return;

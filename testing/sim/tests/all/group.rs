@@ -152,3 +152,10 @@ fn all_3479_an_offer_during_an_exchange_takes_no_file_away() {
 fn members_748_an_offer_tells_what_the_file_shows_that_is_sent() {
     must_run(GroupTheme::Members, 748);
 }
+
+/// A leader that had lost its memory passed leadership to the first voter that lacks few entries, which had no memory
+/// either, and not to the one that could serve.
+#[test]
+fn losses_700227_leadership_goes_to_a_node_that_has_its_memory() {
+    must_run(GroupTheme::Losses, 700_227);
+}
