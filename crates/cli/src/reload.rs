@@ -2,7 +2,7 @@
 
 use crate::supervisor;
 use anyhow::{Context, Result};
-use scurry_server::Certificates;
+use scurry_tls::Certificates;
 use signal_hook::consts::SIGHUP;
 use signal_hook::iterator::{Handle, Signals};
 use std::path::Path;

@@ -9,7 +9,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{CertificateError, ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 use scurry_cluster_client::RetryInterrupted;
 use scurry_cluster_client::redis::{Cmd, ErrorKind, Parser, RedisError, ServerError, Value};
-use scurry_server::tls_words;
+use scurry_tls::tls_words;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::path::{Path, PathBuf};

@@ -5,7 +5,7 @@ use crate::listener::{DRAIN, Listener};
 use crate::start_error::StartError;
 use crate::traffic::Traffic;
 use crate::ways::Ways;
-use scurry_server::Certificates;
+use scurry_tls::Certificates;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};

@@ -1,6 +1,6 @@
 //! Why a door does not open.
 
-use scurry_server::TlsError;
+use scurry_tls::TlsError;
 use std::io;
 use std::net::SocketAddr;
 use thiserror::Error;

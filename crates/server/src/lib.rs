@@ -2,7 +2,6 @@
 //! share almost nothing and communicate by messages.
 
 mod adapter;
-mod calendar;
 mod clock;
 mod connection;
 mod core;
@@ -30,7 +29,6 @@ pub use adapter::{
     Adapter, AdapterConnection, AdapterCount, AdapterReport, AdapterRequest, Arrival, CoreAdapter,
     DESCRIPTORS, OpenAdapter, WithConnection,
 };
-pub use calendar::date_time;
 pub use durable::{RecoveryProgress, RecoveryReport};
 pub use hash_key::draw_hash_key;
 pub use inside::{Calls, CoreAccess, DoorRoute, InsideError, Passage};
@@ -39,17 +37,11 @@ pub use measures::histogram::Histogram;
 pub use metrics::Measurement;
 pub use metrics::certificates::show_certificates;
 pub use metrics::exposition::{Exposition, Labels, MetricKind};
-pub use net::tls::Certificates;
-pub use net::tls::validity::{Expiry, ExpiryWarning};
-pub use net::tls_words::tls_words;
 pub use open_files::make_room;
 pub use reload::{ReloadError, Reloader};
 pub use scurry_engine::Durability;
 pub use server::Server;
-pub use settings::{
-    DEFAULT_LISTEN, GroupSettings, NodeTlsSettings, Settings, StartError, Storage, TlsError,
-    TlsSettings,
-};
+pub use settings::{DEFAULT_LISTEN, GroupSettings, Settings, StartError, Storage};
 pub use users::password::Password;
 pub use users::{
     Admission, Admitted, HashFault, MadeToken, Roles, USERS_MAX, UserEntry, UserError, Users,

@@ -8,10 +8,10 @@ mod parts;
 use crate::group::view::View;
 use crate::mail::report::CoreReport;
 use crate::metrics::exposition::{Exposition, MetricKind};
-use crate::net::tls::validity::Expiry;
 use crate::settings::Settings;
 use crate::shared::Shared;
 use parts::{accounts, commands, group, log, memory, process, rdma, totals};
+use scurry_tls::Expiry;
 use std::sync::Arc;
 
 /// Reports of the cores for one page of metrics.

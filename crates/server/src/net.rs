@@ -11,5 +11,4 @@ pub(crate) mod ports;
 pub(crate) mod socket;
 pub(crate) mod tcp;
 pub(crate) mod tls;
-pub(crate) mod tls_words;
 pub(crate) mod transport;

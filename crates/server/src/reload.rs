@@ -3,8 +3,8 @@
 
 use crate::mail::mesh::MailboxSender;
 use crate::mail::message::Message;
-use crate::net::tls::Certificates;
 use crate::users::{UserError, Users};
+use scurry_tls::Certificates;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;

@@ -1,16 +1,15 @@
 //! Settings of a server, given at its start.
 
 mod start_error;
-mod tls;
 
 pub use start_error::StartError;
-pub use tls::{NodeTlsSettings, TlsError, TlsSettings};
 
 use crate::adapter::Adapter;
 use crate::users::Users;
 use scurry_engine::Durability;
 use scurry_ledger::{Limits, Name};
 use scurry_resp::RequestLimits;
+use scurry_tls::{NodeTlsSettings, TlsSettings};
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! State that all cores of a server share. Fixed at the start, except gauges and counts that cores write with atomics.
 
-use crate::net::tls::validity::ExpiryGauge;
 use crate::slots::Slots;
+use scurry_tls::ExpiryGauge;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};

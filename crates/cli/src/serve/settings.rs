@@ -7,9 +7,9 @@ use anyhow::{Context, Result, bail, ensure};
 use scurry_door_http::Front;
 use scurry_ledger::Name;
 use scurry_server::{
-    DEFAULT_LISTEN, Durability, GroupSettings, NodeTlsSettings, Password, Settings, Storage,
-    TlsSettings, UserEntry, Users,
+    DEFAULT_LISTEN, Durability, GroupSettings, Password, Settings, Storage, UserEntry, Users,
 };
+use scurry_tls::{NodeTlsSettings, TlsSettings};
 use std::sync::Arc;
 
 /// Default connections of the HTTP door, for people and Prometheus.

@@ -1,7 +1,7 @@
 //! Formats times and numbers for people.
 
 use scurry_ledger::Time;
-use scurry_server::date_time;
+use scurry_tls::date_time;
 
 /// Formats a time as RFC 3339, in UTC.
 pub(crate) fn time_text(time: Time) -> String {

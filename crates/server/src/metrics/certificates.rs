@@ -1,7 +1,7 @@
 //! The metric of certificate expiry; the certificates of the store and of the HTTP door are on one page.
 
 use super::exposition::{Exposition, MetricKind};
-use crate::net::tls::validity::Expiry;
+use scurry_tls::Expiry;
 
 /// Adds the end of the validity of each certificate that exists.
 pub fn show_certificates(

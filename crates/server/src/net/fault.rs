@@ -1,7 +1,7 @@
 //! Failures of a peer's TLS, adapter or requests, and wrong passwords. Peers can cause them as often as they like, so
 //! many of them share one line of the log.
 
-use crate::net::tls_words::tls_words;
+use scurry_tls::tls_words;
 use std::net::SocketAddr;
 
 /// Why a connection was closed.

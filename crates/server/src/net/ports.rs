@@ -3,8 +3,9 @@
 use crate::net::acceptor::Acceptor;
 use crate::net::listener;
 use crate::net::port::{Port, PortKind};
-use crate::net::tls::{Certificates, Handshaker};
+use crate::net::tls::Handshaker;
 use crate::settings::{Settings, StartError};
+use scurry_tls::Certificates;
 use std::net::SocketAddr;
 
 /// All ports of a server.

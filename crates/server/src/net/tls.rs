@@ -1,13 +1,8 @@
-//! TLS on the RESP ports: the certificate files of the server, and the transport. The files of a group's nodes are read
-//! here too.
+//! TLS on the RESP ports: handshakes, and the transport.
 
-mod certificates;
 mod handshaker;
-pub(crate) mod pem;
 mod stream;
-pub(crate) mod validity;
 
-pub use certificates::Certificates;
 pub(crate) use handshaker::Handshaker;
 pub(crate) use stream::Tls;
 

@@ -1,8 +1,8 @@
 //! Why a server does not start, and what to do about it.
 
-use super::TlsError;
 use scurry_disk::StoreError;
 use scurry_engine::RecoveryError;
+use scurry_tls::TlsError;
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;

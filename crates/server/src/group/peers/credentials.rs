@@ -1,10 +1,6 @@
 //! How a node proves its identity to the others: its certificate, its key and the CA of the group. The files are read
 //! again for each connection, so that replaced files are used from the next connection on.
 
-use crate::net::tls::pem;
-use crate::net::tls::validity::{Expiry, ExpiryGauge, Peers};
-use crate::net::tls_words::tls_words;
-use crate::settings::{NodeTlsSettings, TlsError};
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::ServerCertVerifier;
 use rustls::crypto::{CryptoProvider, ring};
@@ -14,6 +10,9 @@ use rustls::server::danger::ClientCertVerifier;
 use rustls::time_provider::{DefaultTimeProvider, TimeProvider};
 use rustls::version::TLS13;
 use rustls::{CertificateError, ClientConfig, ServerConfig};
+use scurry_tls::{
+    CertificatePeers, Expiry, ExpiryGauge, NodeTlsSettings, TlsError, pem, tls_words,
+};
 use std::fmt;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -122,8 +121,9 @@ impl Kept {
     /// Sets the gauge to the end of validity, and logs a warning if that is near.
     fn show_expiry(&self, files: &NodeTlsSettings, gauge: &ExpiryGauge) {
         gauge.set(self.expiry);
-        let warning =
-            self.expiry.and_then(|expiry| expiry.warning(&files.certificate, Peers::Nodes));
+        let warning = self
+            .expiry
+            .and_then(|expiry| expiry.warning(&files.certificate, CertificatePeers::Nodes));
         if let Some(warning) = warning {
             warning.log();
         }

@@ -1,12 +1,12 @@
 //! TLS on a blocking socket between two nodes. The first read or write also does the handshake.
 
 use super::credentials::{Sides, name_of};
-use crate::net::tls_words::certificate_words;
 use rustls::client::verify_server_name;
 use rustls::server::ParsedCertificate;
 use rustls::{
     AlertDescription, CertificateError, ClientConnection, Connection, Error, ServerConnection,
 };
+use scurry_tls::certificate_words;
 use std::fmt;
 use std::io::{self, BufRead, BufReader, IoSlice, Read, Write};
 use std::net::IpAddr;

@@ -1,9 +1,9 @@
 //! Begins TLS on each accepted socket of a port.
 
-use super::{Certificates, Tls};
-use crate::settings::{TlsError, TlsSettings};
+use super::Tls;
 use mio::net::TcpStream;
 use rustls::ServerConnection;
+use scurry_tls::{Certificates, TlsError, TlsSettings};
 use std::fmt;
 use std::io;
 

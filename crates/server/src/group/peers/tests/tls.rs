@@ -2,12 +2,12 @@
 
 use super::*;
 use crate::group::peers::socket::{Dialling, Socket};
-use crate::settings::NodeTlsSettings;
 use rcgen::{
     BasicConstraints, CertificateParams, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
     date_time_ymd,
 };
 use rustls::pki_types::ServerName;
+use scurry_tls::NodeTlsSettings;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use tempfile::TempDir;
@@ -225,7 +225,7 @@ fn client_refused(config: rustls::ClientConfig, door: &Node) -> String {
 fn whoever_shows_no_certificate_or_speaks_older_tls_is_refused() {
     let authority = Authority::new();
     let files = authority.sign("node");
-    let roots = crate::net::tls::pem::roots("CA", &std::fs::read(&files.ca).unwrap(), &files.ca);
+    let roots = scurry_tls::pem::roots("CA", &std::fs::read(&files.ca).unwrap(), &files.ca);
     let builder = |version| {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let builder = rustls::ClientConfig::builder_with_provider(provider);

@@ -1,9 +1,9 @@
 //! The certificates of a server as they were when the files were last read. Each new connection uses the latest ones;
 //! open connections are not affected by a change.
 
-use super::pem;
-use super::validity::{Expiry, ExpiryWarning, Peers};
+use crate::pem;
 use crate::settings::{TlsError, TlsSettings};
+use crate::validity::{CertificatePeers, Expiry, ExpiryWarning};
 use rustls::ServerConfig;
 use rustls::crypto::ring;
 use rustls::server::WebPkiClientVerifier;
@@ -62,11 +62,11 @@ impl Certificates {
 
     /// Returns a warning if the certificate has expired or will soon.
     pub fn warning(&self) -> Option<ExpiryWarning> {
-        self.expiry()?.warning(&self.0.settings.certificate, Peers::Clients)
+        self.expiry()?.warning(&self.0.settings.certificate, CertificatePeers::Clients)
     }
 
     /// Reports whether clients must show a certificate.
-    pub(crate) fn demands_certificate(&self) -> bool {
+    pub fn demands_certificate(&self) -> bool {
         self.0.settings.client_ca.is_some()
     }
 }

@@ -15,7 +15,7 @@ pub fn tls_words(error: &Error) -> String {
 }
 
 /// Describes an error about a certificate's validity; None for other errors.
-pub(crate) fn certificate_words(fault: &CertificateError) -> Option<String> {
+pub fn certificate_words(fault: &CertificateError) -> Option<String> {
     match fault {
         CertificateError::ExpiredContext { time, not_after } => Some(format!(
             "certificate expired at {}, and it is {} here: a new one is needed, or the clock is wrong",

@@ -10,16 +10,19 @@ use std::path::{Path, PathBuf};
 /// Permission bits that a private key should not have: any for users other than owner and group.
 const OTHERS: u32 = 0o007;
 
-/// Reads the bytes of a file.
-pub(crate) fn read(what: &'static str, path: &Path) -> Result<Vec<u8>, TlsError> {
+/// Reads the bytes of a file. `what` names it in errors.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn read(what: &'static str, path: &Path) -> Result<Vec<u8>, TlsError> {
     std::fs::read(path).map_err(|source| TlsError::Read { what, path: path.to_owned(), source })
 }
 
 /// Parses all certificates in a file's text, of which there must be at least one.
-pub(crate) fn certificates(
-    text: &[u8],
-    path: &Path,
-) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+///
+/// # Errors
+/// When there is none, or one is not in PEM.
+pub fn certificates(text: &[u8], path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
     let all: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(text).collect();
     match all {
         Ok(all) if !all.is_empty() => Ok(all),
@@ -28,11 +31,10 @@ pub(crate) fn certificates(
 }
 
 /// Parses the certificates in a file's text as trust roots.
-pub(crate) fn roots(
-    what: &'static str,
-    text: &[u8],
-    path: &Path,
-) -> Result<RootCertStore, TlsError> {
+///
+/// # Errors
+/// When there is none, or one cannot be a root.
+pub fn roots(what: &'static str, text: &[u8], path: &Path) -> Result<RootCertStore, TlsError> {
     let mut roots = RootCertStore::empty();
     for root in certificates(text, path)? {
         roots.add(root).map_err(|error| refused(what, path, error))?;
@@ -41,12 +43,15 @@ pub(crate) fn roots(
 }
 
 /// Parses the private key in a file's text.
-pub(crate) fn private_key(text: &[u8], path: &Path) -> Result<PrivateKeyDer<'static>, TlsError> {
+///
+/// # Errors
+/// When there is none.
+pub fn private_key(text: &[u8], path: &Path) -> Result<PrivateKeyDer<'static>, TlsError> {
     PrivateKeyDer::from_pem_slice(text).map_err(|_| empty("private key", path, "PRIVATE KEY"))
 }
 
 /// Returns the error for contents of a file that the library refuses.
-pub(crate) fn refused(
+pub fn refused(
     what: &'static str,
     path: &Path,
     source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
@@ -55,7 +60,7 @@ pub(crate) fn refused(
 }
 
 /// Returns the error for a certificate and key that the library refuses.
-pub(crate) fn no_pair(error: rustls::Error, certificate: &Path, key: &Path) -> TlsError {
+pub fn no_pair(error: rustls::Error, certificate: &Path, key: &Path) -> TlsError {
     match error {
         rustls::Error::InconsistentKeys(_) => {
             TlsError::Mismatch { certificate: certificate.to_owned(), key: key.to_owned() }
@@ -66,7 +71,7 @@ pub(crate) fn no_pair(error: rustls::Error, certificate: &Path, key: &Path) -> T
 }
 
 /// Warns of a private key that every user may read.
-pub(crate) fn warn_of_readers(key: &Path) {
+pub fn warn_of_readers(key: &Path) {
     let Ok(metadata) = std::fs::metadata(key) else { return };
     if metadata.permissions().mode() & OTHERS != 0 {
         let key = key.display();

@@ -22,8 +22,10 @@ const NONE: i64 = i64::MIN;
 
 /// The peers that a certificate is shown to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Peers {
+pub enum CertificatePeers {
+    /// Clients of RESP or HTTP.
     Clients,
+    /// The other nodes of a group.
     Nodes,
 }
 
@@ -34,7 +36,7 @@ pub struct Expiry(i64);
 impl Expiry {
     /// Returns the earliest end of validity in a chain: after it the chain is invalid. None if a certificate's date
     /// cannot be read.
-    pub(crate) fn first_of(chain: &[CertificateDer<'_>]) -> Option<Expiry> {
+    pub fn first_of(chain: &[CertificateDer<'_>]) -> Option<Expiry> {
         let all: Option<Vec<i64>> =
             chain.iter().map(|certificate| not_after(certificate)).collect();
         all?.into_iter().min().map(Expiry)
@@ -46,12 +48,12 @@ impl Expiry {
     }
 
     /// Returns a warning about the certificate in this file; None while it is valid for long.
-    pub(crate) fn warning(self, path: &Path, peers: Peers) -> Option<ExpiryWarning> {
+    pub fn warning(self, path: &Path, peers: CertificatePeers) -> Option<ExpiryWarning> {
         let now = DefaultTimeProvider.current_time()?.as_secs();
         self.warning_at(path, peers, i64::try_from(now).ok()?)
     }
 
-    fn warning_at(self, path: &Path, peers: Peers, now_s: i64) -> Option<ExpiryWarning> {
+    fn warning_at(self, path: &Path, peers: CertificatePeers, now_s: i64) -> Option<ExpiryWarning> {
         let left_s = self.0 - now_s;
         let is_over = left_s < 0;
         if left_s >= SOON_S {
@@ -60,15 +62,15 @@ impl Expiry {
         let (path, date) = (path.display(), date_time(self.0));
         let words = if is_over {
             let who = match peers {
-                Peers::Clients => "clients",
-                Peers::Nodes => "the other nodes",
+                CertificatePeers::Clients => "clients",
+                CertificatePeers::Nodes => "the other nodes",
             };
             format!("the certificate in {path} expired at {date}Z, and {who} refuse it")
         } else {
             format!("the certificate in {path} expires at {date}Z, in {} days", left_s / DAY_S)
         };
         // A node's certificate is read with each connection, so it needs no SIGHUP.
-        let then = if peers == Peers::Clients { ", and send SIGHUP" } else { "" };
+        let then = if peers == CertificatePeers::Clients { ", and send SIGHUP" } else { "" };
         let words = format!("{words}: put a new one in its place, with its key{then}");
         Some(ExpiryWarning { words, is_over })
     }
@@ -76,7 +78,7 @@ impl Expiry {
 
 /// End of the validity of a certificate that is read again now and then, for metrics.
 #[derive(Debug)]
-pub(crate) struct ExpiryGauge(AtomicI64);
+pub struct ExpiryGauge(AtomicI64);
 
 impl Default for ExpiryGauge {
     fn default() -> ExpiryGauge {
@@ -85,11 +87,13 @@ impl Default for ExpiryGauge {
 }
 
 impl ExpiryGauge {
-    pub(crate) fn set(&self, expiry: Option<Expiry>) {
+    /// Shows this end from now on; None shows that there is none.
+    pub fn set(&self, expiry: Option<Expiry>) {
         self.0.store(expiry.map_or(NONE, Expiry::seconds), Ordering::Relaxed);
     }
 
-    pub(crate) fn get(&self) -> Option<Expiry> {
+    /// Returns the end that was set last.
+    pub fn get(&self) -> Option<Expiry> {
         Some(Expiry(self.0.load(Ordering::Relaxed))).filter(|expiry| expiry.0 != NONE)
     }
 }
@@ -236,7 +240,7 @@ mod tests {
     fn a_certificate_is_warned_of_30_days_before_its_end_and_after_it() {
         let end = Expiry(1_936_742_400);
         let path = Path::new("server.pem");
-        let said = |now_s| end.warning_at(path, Peers::Clients, now_s);
+        let said = |now_s| end.warning_at(path, CertificatePeers::Clients, now_s);
         assert_eq!(said(end.0 - SOON_S), None);
         let soon = said(end.0 - SOON_S + 1).expect("a warning");
         let words = "the certificate in server.pem expires at 2031-05-17T00:00:00Z, in 29 days: ";
@@ -247,7 +251,8 @@ mod tests {
         let words = "the certificate in server.pem expired at 2031-05-17T00:00:00Z, and clients ";
         assert!(over.words.starts_with(words) && over.is_over, "{over:?}");
         assert!(over.words.ends_with("and send SIGHUP"), "{over:?}");
-        let of_nodes = end.warning_at(path, Peers::Nodes, end.0 + 1).expect("a warning").words;
+        let of_nodes =
+            end.warning_at(path, CertificatePeers::Nodes, end.0 + 1).expect("a warning").words;
         assert!(of_nodes.ends_with("refuse it: put a new one in its place, with its key"));
     }
 
