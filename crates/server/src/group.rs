@@ -15,11 +15,9 @@ mod wishes;
 
 pub(crate) use forward::Forwarder;
 pub(crate) use membership::Wish;
+pub(crate) use wishes::{WishOutcome, WishReply};
 
 use crate::clock::Clock;
-use crate::mail::bell::CoreWaker;
-use crate::mail::mesh::MailboxSender;
-use crate::ticket;
 use changes::Changes;
 use clocks::Clocks;
 use device_state::DeviceState;
@@ -28,7 +26,7 @@ use membership::Membership;
 use peers::{Accepted, Enter, Identity, Passages, Peers, Sockets};
 use scurry_codec::GroupMembers;
 use scurry_consensus::replica::{NodeId, Settings};
-use scurry_consensus::shard::{CoreEnd, Health, HealthTable, ShardGroup, ShardGroupParts};
+use scurry_consensus::shard::{CoreEnd, Health, HealthTable, ShardGroup, ShardGroupParts, WakeFn};
 use scurry_disk::{Directory, Manifest};
 use scurry_engine::LogFollower;
 use std::collections::BTreeMap;
@@ -121,16 +119,16 @@ impl Member {
         self.devices.get(usize::from(shard)).map(Arc::as_ref)
     }
 
-    /// Starts an operation of the group; `sender` gets the reply when it has ended. Returns false when this node stops.
-    pub(crate) fn ask(&self, wish: Wish, sender: ticket::Sender) -> bool {
-        self.inbox.send(Input::Wish(wish, sender)).is_ok()
+    /// Starts an operation of the group; `reply` is called when it has ended. Returns false when this node stops.
+    pub(crate) fn ask(&self, wish: Wish, reply: WishReply) -> bool {
+        self.inbox.send(Input::Wish(wish, reply)).is_ok()
     }
 }
 
-/// Starts the threads of a node; they ring the cores' bells.
+/// Starts the threads of a node. Each of `rings` wakes the core of a shard, by shard.
 pub(crate) fn start(
     start: Start,
-    (bells, letterboxes): (Vec<Arc<CoreWaker>>, Vec<MailboxSender>),
+    rings: Vec<WakeFn>,
     clients_max: usize,
     enter: Enter,
     clock: Clock,
@@ -155,9 +153,9 @@ pub(crate) fn start(
     let (mut groups, mut ends, mut readers) = (Vec::new(), Vec::new(), Vec::new());
     let mut devices = Vec::new();
     let logs = shards.iter().map(|shard| shard.log).collect();
-    for ((shard, files), bell) in (0..).zip(shards).zip(bells) {
+    for ((shard, files), ring) in (0..).zip(shards).zip(rings) {
         let (group, end, reader, device) =
-            begin((shard, log_bytes), files, (node, founder), (bell, &inbox), clock)?;
+            begin((shard, log_bytes), files, (node, founder), (ring, &inbox), clock)?;
         devices.push(device);
         groups.push(group);
         ends.push(end);
@@ -214,7 +212,7 @@ pub(crate) fn start(
         changes: Changes::default(),
         refused: BTreeMap::new(),
         tick_ns,
-        wishes: Wishes::new(letterboxes),
+        wishes: Wishes::default(),
         told: (Health::default(), 0),
     };
     let thread = host::start(host, inputs).map_err(text)?;
@@ -230,12 +228,11 @@ fn begin(
     (shard, log_bytes): (u16, u64),
     files: ShardFiles,
     (node, founder): (NodeId, NodeId),
-    (bell, inbox): (Arc<CoreWaker>, &Sender<Input>),
+    (ring, inbox): (WakeFn, &Sender<Input>),
     clock: Clock,
 ) -> Result<(ShardGroup, CoreEnd, LogFollower<Directory>, Arc<DeviceState>), String> {
     let seed = getrandom::u64().map_err(|error| error.to_string())?;
     let settings = Settings::new(node, seed);
-    let ring = Arc::new(move || bell.ring());
     let begun = scurry_consensus::shard::begin(shard, files, settings, founder, log_bytes, ring)?;
     let ShardGroupParts { group, device, tasks, reader, orders, progress } = begun;
     let tell = inbox.clone();

@@ -23,6 +23,7 @@ use crate::settings::{Settings, StartError};
 use crate::shared::Shared;
 use crate::users::Checker;
 use mio::Poll;
+use scurry_consensus::shard::WakeFn;
 use scurry_disk::Store;
 use scurry_engine::{Config, Durability, Shard, UniqueIdentities};
 use scurry_ledger::{Name, Time};
@@ -109,14 +110,17 @@ impl Server {
         let intakes = meshes.iter().map(|mesh| Arc::clone(mesh.intake())).collect();
         let mut inside =
             CoreAccess::new(letterboxes, intakes, Arc::clone(&shared), &settings, certificates);
-        let bells = meshes.iter().map(Mesh::bell).collect();
-        let ways = (bells, meshes.first().map(Mesh::letterboxes).unwrap_or_default());
         let (group, ends) = match grouped {
             None => (None, Vec::new()),
             Some(start) => {
                 let way = inside.clone();
                 let enter = Box::new(move || way.connect().map_err(io::Error::other));
-                let started = group::start(start, ways, settings.clients_max, enter, clock);
+                let ring = |mesh: &Mesh| -> WakeFn {
+                    let bell = mesh.bell();
+                    Arc::new(move || bell.ring())
+                };
+                let rings = meshes.iter().map(ring).collect();
+                let started = group::start(start, rings, settings.clients_max, enter, clock);
                 let (group, ends) = started.map_err(StartError::Group)?;
                 (Some(group), ends)
             }

@@ -7,9 +7,8 @@ use super::clocks::APART_MS_MAX;
 use super::membership::{LAG_MAX, Membership, Wish};
 use super::peers::{CatchUp, Inbound, Packet, Peers, Subject};
 use super::view::{Member, View};
-use super::wishes::Wishes;
+use super::wishes::{WishReply, Wishes};
 use crate::clock::Clock;
-use crate::ticket;
 use scurry_consensus::replica::{Index, Message, NodeId, Sequence};
 use scurry_consensus::shard::{
     FrameBytes, FromCore, Health, HostActions, LogPosition, Plan, RebuiltShard, ReceivedSnapshot,
@@ -45,8 +44,8 @@ pub(crate) enum Input {
         index: Index,
         outcome: Result<RebuiltShard, String>,
     },
-    /// A request of an operator, and where its reply goes when it has ended.
-    Wish(Wish, ticket::Sender),
+    /// A request of an operator, and its reply for when it has ended.
+    Wish(Wish, WishReply),
     /// The cores have ended, and this node stops.
     Stop,
 }
@@ -298,9 +297,9 @@ impl Host {
             }
             Input::Peer(inbound) => self.hear(inbound),
             Input::CatchUp(shard, news) => self.learn(shard, news),
-            Input::Wish(wish, sender) => match self.grant(wish) {
-                Ok(()) => self.wishes.watch(wish, sender),
-                Err(why) => self.wishes.answer(sender, wish, Err(why)),
+            Input::Wish(wish, reply) => match self.grant(wish) {
+                Ok(()) => self.wishes.watch(wish, reply),
+                Err(why) => self.wishes.answer(reply, wish, Err(why)),
             },
             Input::Stop => {}
         }

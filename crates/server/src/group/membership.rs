@@ -23,6 +23,14 @@ pub(crate) enum Wish {
     Remove(NodeId),
 }
 
+impl Wish {
+    /// Returns the node that it is about.
+    pub(crate) fn node(self) -> NodeId {
+        let (Wish::Transfer(id) | Wish::Remove(id)) = self;
+        id
+    }
+}
+
 /// Returns the nodes that have a vote in all shards. None if the shards differ or a change is in progress.
 pub(super) fn in_force(groups: &[ShardGroup]) -> Option<&[NodeId]> {
     let first = groups.first()?.voters()?;

@@ -2,53 +2,51 @@
 //! rely on it. A request that does not end in time gets an error that says how far it is.
 
 use super::membership::{Membership, Wish};
-use crate::mail::mesh::MailboxSender;
-use crate::mail::message::Message;
-use crate::ticket::Sender;
 use scurry_consensus::shard::ShardGroup;
 
-/// Most requests that are in progress, and most replies that wait for a thread with a full mailbox.
+/// Most requests that are in progress, and most replies that were not delivered yet.
 const OPEN_MAX: usize = 16;
 /// Ticks after which a request that has not ended gets an error: 10 s.
 const OPEN_TICKS_MAX: u32 = 334;
-/// Ticks for which a reply is kept for a thread whose mailbox is full: 3 s.
+/// Ticks for which a reply is kept that cannot be delivered: 3 s.
 const KEPT_TICKS_MAX: u32 = 100;
+
+/// The outcome of a request: the reason if it has failed.
+pub(crate) type WishOutcome = Result<(), String>;
+
+/// Delivers the outcome of a request. Returns false if it cannot be delivered now, and then is called again.
+pub(crate) type WishReply = Box<dyn Fn(&WishOutcome) -> bool + Send>;
 
 /// A request in progress.
 struct Open {
     wish: Wish,
-    sender: Sender,
+    reply: WishReply,
     ticks: u32,
 }
 
 /// A reply that was not delivered yet.
 struct Answer {
-    sender: Sender,
-    bytes: Vec<u8>,
+    reply: WishReply,
+    outcome: WishOutcome,
     ticks: u32,
 }
 
-/// The requests in progress, and the mailboxes for their replies.
+/// The requests in progress, and the replies that were not delivered yet.
+#[derive(Default)]
 pub(super) struct Wishes {
-    letterboxes: Vec<MailboxSender>,
     open: Vec<Open>,
     answers: Vec<Answer>,
 }
 
 impl Wishes {
-    /// Creates an empty list. `letterboxes` are the mailboxes of the threads, by thread.
-    pub(super) fn new(letterboxes: Vec<MailboxSender>) -> Wishes {
-        Wishes { letterboxes, open: Vec::new(), answers: Vec::new() }
-    }
-
     /// Reports whether no further request can be accepted.
     pub(super) fn are_too_many(&self) -> bool {
         self.open.len() >= OPEN_MAX
     }
 
     /// Adds a request that has begun.
-    pub(super) fn watch(&mut self, wish: Wish, sender: Sender) {
-        self.open.push(Open { wish, sender, ticks: 0 });
+    pub(super) fn watch(&mut self, wish: Wish, reply: WishReply) {
+        self.open.push(Open { wish, reply, ticks: 0 });
     }
 
     /// Counts a tick: replies to requests that have ended or timed out.
@@ -56,9 +54,9 @@ impl Wishes {
         for mut open in std::mem::take(&mut self.open) {
             open.ticks += 1;
             match outcome(open.wish, groups, membership) {
-                Some(outcome) => self.answer(open.sender, open.wish, outcome),
+                Some(outcome) => self.answer(open.reply, open.wish, outcome),
                 None if open.ticks > OPEN_TICKS_MAX => {
-                    self.answer(open.sender, open.wish, Err(unended(open.wish)));
+                    self.answer(open.reply, open.wish, Err(unended(open.wish)));
                 }
                 None => self.open.push(open),
             }
@@ -67,30 +65,22 @@ impl Wishes {
     }
 
     /// Replies to a request with its outcome. A failure is also logged.
-    pub(super) fn answer(&mut self, sender: Sender, wish: Wish, outcome: Result<(), String>) {
-        let (Wish::Transfer(id) | Wish::Remove(id)) = wish;
-        let bytes = match outcome {
-            Ok(()) => b"+OK\r\n".to_vec(),
-            Err(why) => {
-                tracing::warn!(node = %id, ?wish, "a wish has not come true: {why}");
-                format!("-ERR node {id}: {why}\r\n").into_bytes()
-            }
-        };
+    pub(super) fn answer(&mut self, reply: WishReply, wish: Wish, outcome: WishOutcome) {
+        if let Err(why) = &outcome {
+            let id = wish.node();
+            tracing::warn!(node = %id, ?wish, "a wish has not come true: {why}");
+        }
         if self.answers.len() < OPEN_MAX {
-            self.answers.push(Answer { sender, bytes, ticks: 0 });
+            self.answers.push(Answer { reply, outcome, ticks: 0 });
         }
         self.deliver();
     }
 
-    /// Posts the replies. One for a thread with a full mailbox is kept for the next tick.
+    /// Delivers the replies. One that cannot be delivered now is kept for the next tick.
     fn deliver(&mut self) {
         for mut answer in std::mem::take(&mut self.answers) {
-            let Some(letterbox) = self.letterboxes.get(usize::from(answer.sender.core)) else {
-                continue;
-            };
-            let message = Message::Followed(answer.sender, answer.bytes.clone());
             answer.ticks += 1;
-            if letterbox.post(message).is_err() && answer.ticks <= KEPT_TICKS_MAX {
+            if !(answer.reply)(&answer.outcome) && answer.ticks <= KEPT_TICKS_MAX {
                 self.answers.push(answer);
             }
         }
@@ -98,11 +88,7 @@ impl Wishes {
 }
 
 /// Returns the outcome of a request. None while it is in progress.
-fn outcome(
-    wish: Wish,
-    groups: &[ShardGroup],
-    membership: &Membership,
-) -> Option<Result<(), String>> {
+fn outcome(wish: Wish, groups: &[ShardGroup], membership: &Membership) -> Option<WishOutcome> {
     let leads = groups.iter().all(ShardGroup::leads);
     let is_settled = leads && groups.iter().all(ShardGroup::is_settled);
     match wish {

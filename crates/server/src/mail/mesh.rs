@@ -44,6 +44,12 @@ impl MailboxSender {
     }
 }
 
+impl Peer {
+    fn letterbox(&self) -> MailboxSender {
+        MailboxSender { mailbox: self.mailbox.clone(), bell: self.bell.clone() }
+    }
+}
+
 /// One core's end of the mesh.
 pub(crate) struct Mesh {
     core: u16,
@@ -51,7 +57,7 @@ pub(crate) struct Mesh {
     bell: Arc<CoreWaker>,
     /// Calls of doors in this process.
     intake: Arc<CallQueue>,
-    /// Peers by core; the core's own entry exists but is never used.
+    /// Peers by core. The core's own entry is for threads outside of the mesh.
     peers: Vec<Peer>,
     /// A packet taken out of the mailbox while falling asleep.
     stash: Option<Packet>,
@@ -99,9 +105,12 @@ impl Mesh {
 
     /// Returns a letterbox to every core, by core.
     pub(crate) fn letterboxes(&self) -> Vec<MailboxSender> {
-        let way =
-            |peer: &Peer| MailboxSender { mailbox: peer.mailbox.clone(), bell: peer.bell.clone() };
-        self.peers.iter().map(way).collect()
+        self.peers.iter().map(Peer::letterbox).collect()
+    }
+
+    /// Returns a letterbox to this core.
+    pub(crate) fn own_letterbox(&self) -> MailboxSender {
+        self.peers[usize::from(self.core)].letterbox()
     }
 
     /// Calls of doors that wait for this core.

@@ -10,8 +10,9 @@ use super::{Lines, NOT_AN_INTEGER};
 use crate::execute::client::Client;
 use crate::execute::effect::Effect;
 use crate::execute::node::Node;
-use crate::group::Wish;
 use crate::group::view::{Member, View};
+use crate::group::{Wish, WishOutcome, WishReply};
+use crate::mail::message::Message;
 use crate::ticket::{Sender, Ticket};
 use scurry_resp::{Args, Reply, parse_integer};
 use std::borrow::Cow;
@@ -129,9 +130,7 @@ fn wish(
         Some(member) => match what(view, member) {
             Ok(None) => reply.ok(),
             Ok(Some(wish)) => {
-                let Ticket { key, client: number } = client.ticket;
-                let sender = Sender { core: node.core, connection: key, client: number };
-                if group.ask(wish, sender) {
+                if group.ask(wish, reply_to(node, client.ticket, wish)) {
                     client.wishes = true;
                     return Effect::Suspend;
                 }
@@ -141,6 +140,23 @@ fn wish(
         },
     }
     Effect::None
+}
+
+/// Returns the function that sends a client the outcome of its request, by the mail of this core.
+fn reply_to(node: &Node, ticket: Ticket, wish: Wish) -> WishReply {
+    let Ticket { key, client } = ticket;
+    let sender = Sender { core: node.core, connection: key, client };
+    let letterbox = node.mesh.own_letterbox();
+    Box::new(move |outcome| {
+        letterbox.post(Message::Followed(sender, bytes_of(wish, outcome))).is_ok()
+    })
+}
+
+fn bytes_of(wish: Wish, outcome: &WishOutcome) -> Vec<u8> {
+    match outcome {
+        Ok(()) => b"+OK\r\n".to_vec(),
+        Err(why) => format!("-ERR node {}: {why}\r\n", wish.node()).into_bytes(),
+    }
 }
 
 pub(crate) fn wait(node: &Node, args: Args<'_>, reply: &mut Reply<'_>) {
