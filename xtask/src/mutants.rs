@@ -20,7 +20,7 @@ const MINUTES_MAX: u64 = 20;
 const TEST_SECONDS_MAX: &str = "300";
 
 /// Packages that are mutated, each with the packages that must catch the mutants in their tests. The others (server,
-/// doors, module) are tested by running servers, which takes longer than the step has.
+/// group, doors, module) are tested by running servers, which takes longer than the step has.
 const JUDGES: [(&str, &[&str]); 7] = [
     ("scurry-ledger", &["scurry-ledger", "scurry-model"]),
     ("scurry-codec", &["scurry-codec", "scurry-model"]),

@@ -20,7 +20,6 @@ pub use start::{RecoveryProgress, RecoveryReport};
 pub(crate) use start_grouped::{GroupPlan, open_grouped};
 pub(crate) use trouble::{LOG_FAILED, RefusalCause};
 
-use crate::clock::Clock;
 use crate::durable::events::Events;
 use crate::mail::bell::CoreWaker;
 use crate::mail::report::DurableReport;
@@ -32,6 +31,7 @@ use scurry_consensus::replica::Sequence;
 use scurry_consensus::shard::{CoreEnd, GroupCore, Turn};
 use scurry_disk::Directory;
 use scurry_engine::{Commits, Durability, LogWriter, Shard};
+use scurry_group::Clock;
 use scurry_ledger::Time;
 use snapshots::Snapshots;
 use std::io;

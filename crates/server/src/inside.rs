@@ -1,8 +1,6 @@
 //! Access to the cores for code in the same process, without a port. A connection is one half of a pair of sockets,
 //! which a core serves like any other; the counters of the cores arrive as messages.
 
-use crate::group;
-use crate::group::peers::Passages;
 use crate::mail::calls::{Call, CallQueue, PendingReply, ReplyQueue};
 use crate::mail::mesh::MailboxSender;
 use crate::mail::message::Message;
@@ -15,6 +13,8 @@ use crate::shared::Shared;
 use crate::slots::Slots;
 use crate::users::{Roles, Users};
 use mio::net::TcpStream;
+use scurry_group::Member;
+use scurry_group::peers::Passages;
 use scurry_resp::table::Role;
 use scurry_service::Request;
 use scurry_tls::Certificates;
@@ -45,7 +45,7 @@ pub struct CoreAccess {
     /// The core of the next connection.
     next: Arc<AtomicUsize>,
     /// This node's part in a group; None for a store on one machine.
-    group: Option<Arc<group::Member>>,
+    group: Option<Arc<Member>>,
 }
 
 /// The route of a door to the store.
@@ -157,7 +157,7 @@ impl CoreAccess {
     }
 
     /// Makes the server a node of a group.
-    pub(crate) fn join(&mut self, group: Arc<group::Member>) {
+    pub(crate) fn join(&mut self, group: Arc<Member>) {
         self.group = Some(group);
     }
 
@@ -188,7 +188,7 @@ impl CoreAccess {
     /// When there are too many connections here, or the server stops.
     pub fn inlet(&self) -> Result<DoorRoute, InsideError> {
         match &self.group {
-            Some(group) if !self.leads() => Ok(DoorRoute::Leader(Passage(group.passages.clone()))),
+            Some(group) if !self.leads() => Ok(DoorRoute::Leader(Passage(group.passages()))),
             _ => self.connect().map(DoorRoute::Here),
         }
     }

@@ -2,13 +2,11 @@
 //! share almost nothing and communicate by messages.
 
 mod adapter;
-mod clock;
 mod connection;
 mod core;
 mod durable;
 mod execute;
 mod glob;
-mod group;
 mod hash_key;
 mod inside;
 mod mail;

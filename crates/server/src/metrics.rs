@@ -5,12 +5,12 @@ pub(crate) mod certificates;
 pub(crate) mod exposition;
 mod parts;
 
-use crate::group::view::View;
 use crate::mail::report::CoreReport;
 use crate::metrics::exposition::{Exposition, MetricKind};
 use crate::settings::Settings;
 use crate::shared::Shared;
 use parts::{accounts, commands, group, log, memory, process, rdma, totals};
+use scurry_group::view::View;
 use scurry_tls::Expiry;
 use std::sync::Arc;
 

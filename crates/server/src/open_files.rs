@@ -53,7 +53,7 @@ fn lengthen_table(files: u64) -> Result<(), Errno> {
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
-    use crate::clock::Clock;
+    use scurry_group::Clock;
     use scurry_ledger::Time;
 
     const PATIENCE_NS: u64 = 60_000_000_000;

@@ -1,16 +1,11 @@
 //! A server: bound first, so that its address is known, then run with a thread per core.
 
-use crate::clock::Clock;
-
 use crate::adapter::OpenAdapter;
 use crate::core::{self, Core, EndsWhileStarting, Signals, survive_file_limit};
 use crate::durable::{
     self, Durable, GroupPlan, Opened, Plan, RecoveryProgress, RecoveryReport, Retention,
 };
 use crate::execute::node::Node;
-use crate::group::peers::{Credentials, Sockets};
-use crate::group::view::Addresses;
-use crate::group::{self, Group};
 use crate::hash_key::draw_hash_key;
 use crate::inside::CoreAccess;
 use crate::mail::mesh;
@@ -26,6 +21,9 @@ use mio::Poll;
 use scurry_consensus::shard::WakeFn;
 use scurry_disk::Store;
 use scurry_engine::{Config, Durability, Shard, UniqueIdentities};
+use scurry_group::peers::{Credentials, Sockets};
+use scurry_group::view::Addresses;
+use scurry_group::{Clock, Group};
 use scurry_ledger::{Name, Time};
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -120,7 +118,7 @@ impl Server {
                     Arc::new(move || bell.ring())
                 };
                 let rings = meshes.iter().map(ring).collect();
-                let started = group::start(start, rings, settings.clients_max, enter, clock);
+                let started = scurry_group::start(start, rings, settings.clients_max, enter, clock);
                 let (group, ends) = started.map_err(StartError::Group)?;
                 (Some(group), ends)
             }
@@ -240,7 +238,7 @@ fn open(
     shared: &Shared,
     config: &Config,
     progress: &(dyn Fn(&RecoveryProgress) + Sync),
-) -> Result<(Option<Opened>, Option<group::Start>), StartError> {
+) -> Result<(Option<Opened>, Option<scurry_group::Start>), StartError> {
     let Some(storage) = &settings.storage else {
         return match settings.group {
             None => Ok((None, None)),

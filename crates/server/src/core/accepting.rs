@@ -56,7 +56,7 @@ impl Core {
             && let Some(group) = &self.node.group
             && !group.view().leads()
         {
-            return group.forwarder.take(stream);
+            return group.forward(stream);
         }
         if !self.has_room_for_client() {
             // A client that speaks TLS could not read the reason.

@@ -3,13 +3,13 @@
 
 use super::NOT_NOTED;
 use super::pace::SnapshotPace;
-use crate::clock::Clock;
 use crate::mail::bell::CoreWaker;
 use scurry_disk::{Directory, DiskFile};
 use scurry_engine::{
     Disk, LogReach, SnapshotWriter, forget, is_disk_full, remove_unclaimed_spares, segment_name,
     sync_behind,
 };
+use scurry_group::Clock;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -2,11 +2,6 @@
 
 use super::divide::divide;
 use super::start::{CoreStart, Meter, Opened, Plan, RecoveryReport, begin, open};
-use crate::group::peers::{
-    self, Accepted, Identity, JoinRequest, Sockets, ask_to_join, is_looked_for,
-};
-use crate::group::view::Addresses;
-use crate::group::{ShardFiles, Start};
 use crate::settings::{GroupSettings, StartError};
 use scurry_codec::{GroupMember, GroupMembers, LogFormat};
 use scurry_consensus::replica::{NodeId, Sequence};
@@ -16,6 +11,11 @@ use scurry_engine::{
     Disk, LogFollower, LogWriter, Progress, RecoveryEnd, SEGMENT_LEN_MAX, Shard, Version, recover,
     shown_by_snapshots, survey_group,
 };
+use scurry_group::peers::{
+    self, Accepted, Identity, JoinRequest, Sockets, ask_to_join, is_looked_for,
+};
+use scurry_group::view::Addresses;
+use scurry_group::{ShardFiles, Start};
 use scurry_ledger::Time;
 use std::net::TcpListener;
 use std::path::Path;

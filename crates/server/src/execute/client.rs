@@ -1,6 +1,5 @@
 //! The part of a connection's client that commands can read and change.
 
-use crate::clock::Reading;
 use crate::execute::subscriptions::Subscriptions;
 use crate::execute::tracking::Mode;
 use crate::execute::transaction::Transaction;
@@ -9,6 +8,7 @@ use crate::mail::report::Answer;
 use crate::net::port::PortKind;
 use crate::ticket::Ticket;
 use crate::users::{Roles, User, Users};
+use scurry_group::Reading;
 use scurry_resp::Protocol;
 use scurry_resp::table::Spec;
 use std::fmt::Write;

@@ -1,14 +1,11 @@
 //! The state that commands work on: the shard, the time of this turn, the settings, the counters.
 
 use crate::adapter::AdapterReport;
-use crate::clock::{Clock, Reading};
 use crate::durable::{Durable, HeldOutput};
 use crate::execute::client::Client;
 use crate::execute::monitor::Monitor;
 use crate::execute::tracking::Tracking;
 use crate::execute::transaction::FingerprintSeeds;
-use crate::group::clocks::APART_MS_MAX;
-use crate::group::{self, view::View};
 use crate::mail::calls::{Call, ReplyQueue};
 use crate::mail::mesh::Mesh;
 use crate::mail::message::Message;
@@ -22,6 +19,8 @@ use crate::settings::Settings;
 use crate::shared::Shared;
 use crate::users::PasswordChecks;
 use scurry_engine::{Key, PROBE_LEN_MAX, Shard};
+use scurry_group::view::View;
+use scurry_group::{APART_MS_MAX, Clock, Member, Reading};
 use scurry_ledger::Answer;
 use scurry_resp::table::{CommandId, ConnectionId, Spec};
 use scurry_resp::{Args, ChainScratch, Scratch};
@@ -90,7 +89,7 @@ pub(crate) struct Node {
     /// Readers of each key, while a client tracks.
     pub(crate) tracking: Tracking,
     /// The node's membership in a group; None for a store on one machine.
-    pub(crate) group: Option<Arc<group::Member>>,
+    pub(crate) group: Option<Arc<Member>>,
     /// State of the group when this turn began.
     pub(crate) view: Option<Arc<View>>,
 }
@@ -147,7 +146,7 @@ impl Node {
     }
 
     /// Makes the node a member of a group.
-    pub(crate) fn join(&mut self, group: Arc<group::Member>) {
+    pub(crate) fn join(&mut self, group: Arc<Member>) {
         self.view = Some(group.view());
         self.group = Some(group);
     }
@@ -212,7 +211,7 @@ impl Node {
     fn read_clock(&self) -> Reading {
         let Some(group) = &self.group else { return self.clock.read() };
         let wall = self.clock.wall();
-        self.clock.not_behind(Reading { time: group.clocks.time(wall), ..wall })
+        self.clock.not_behind(Reading { time: group.time(wall), ..wall })
     }
 
     /// Logs once that look-ups have become long, since nothing else shows where the time goes.

@@ -1,7 +1,6 @@
 //! What only a core knows about itself, for commands that show the whole server.
 
 use crate::adapter::AdapterReport;
-use crate::clock::Reading;
 use crate::measures::Measures;
 use crate::measures::counters::Counters;
 use crate::measures::histogram::Histogram;
@@ -9,6 +8,7 @@ use crate::measures::latency::Latency;
 use crate::measures::rates::PerSecond;
 use crate::measures::slowlog::SlowCommand;
 use scurry_engine::Stats;
+use scurry_group::Reading;
 use scurry_ledger::{Time, Totals};
 
 /// A question of a command to every core.

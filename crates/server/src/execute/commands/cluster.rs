@@ -189,7 +189,7 @@ mod tests {
     use crate::execute::commands::example_view::{id, said, view};
     use crate::slots::Slots;
 
-    fn topology(view: &crate::group::view::View, own: u16) -> Topology {
+    fn topology(view: &scurry_group::view::View, own: u16) -> Topology {
         let threads = u16::try_from(view.shards.len()).expect("few");
         Topology::of_group(view, Slots::new(threads), own)
     }

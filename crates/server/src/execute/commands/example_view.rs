@@ -1,8 +1,8 @@
 //! Views of a group of three, for tests of replies.
 
-use crate::group::view::{Addresses, Member, View};
 use scurry_consensus::replica::{Index, NodeId, Role, Sequence, Term};
 use scurry_consensus::shard::{Health, ShardView};
+use scurry_group::view::{Addresses, Member, View};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 pub(crate) fn id(number: u64) -> NodeId {

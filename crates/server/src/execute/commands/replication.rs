@@ -10,10 +10,10 @@ use super::{Lines, NOT_AN_INTEGER};
 use crate::execute::client::Client;
 use crate::execute::effect::Effect;
 use crate::execute::node::Node;
-use crate::group::view::{Member, View};
-use crate::group::{Wish, WishOutcome, WishReply};
 use crate::mail::message::Message;
 use crate::ticket::{Sender, Ticket};
+use scurry_group::view::{Member, View};
+use scurry_group::{Wish, WishOutcome, WishReply};
 use scurry_resp::{Args, Reply, parse_integer};
 use std::borrow::Cow;
 

@@ -5,8 +5,8 @@ use super::cluster::point_id;
 use super::replication::PortRole;
 use crate::execute::node::Node;
 use crate::execute::subscriptions::GROUP_NAME;
-use crate::group::view::{Member, View};
 use crate::net::port::PortKind;
+use scurry_group::view::{Member, View};
 use scurry_resp::{Args, Reply};
 
 /// A group as a Sentinel shows it.

@@ -4,9 +4,9 @@
 use super::topology::moved;
 use crate::execute::client::Client;
 use crate::execute::node::Node;
-use crate::group::view::{Member, View};
 use crate::net::port::PortKind;
 use crate::slots::Slots;
+use scurry_group::view::{Member, View};
 use scurry_resp::table::Spec;
 use scurry_resp::{Args, slot};
 

@@ -2,9 +2,9 @@
 
 use crate::execute::client::Client;
 use crate::execute::node::Node;
-use crate::group::view::{Member, View};
 use crate::net::port::PortKind;
 use crate::slots::Slots;
+use scurry_group::view::{Member, View};
 use std::ops::RangeInclusive;
 
 /// All shards of the store, each with its points.

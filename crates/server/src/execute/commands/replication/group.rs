@@ -1,10 +1,10 @@
 //! A node's role in its group, in Redis's words and in lines of INFO.
 
 use crate::execute::commands::Lines;
-use crate::group::view::{Member, View};
 use crate::net::port::PortKind;
 use scurry_consensus::replica::Role;
 use scurry_consensus::shard::ShardView;
+use scurry_group::view::{Member, View};
 use scurry_resp::Reply;
 
 /// The role of a node, as the clients of one of its ports see it.

@@ -1,7 +1,7 @@
 //! Encodes and decodes numbers, addresses and texts in little-endian bytes, with every length checked; and sheets,
 //! which are bytes after their length and checksum. Everything between nodes that is not a packet is sent as a sheet.
 
-use crate::group::view::Addresses;
+use crate::view::Addresses;
 use scurry_engine::checksum;
 use std::io::{self, Read};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};

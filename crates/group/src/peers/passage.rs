@@ -20,7 +20,7 @@ const HASTE: i64 = 5;
 const BUFFER_LEN: usize = 64 << 10;
 
 /// The passages that this node has dialled, all to the leader. Dropping it closes them.
-pub(crate) struct Passages {
+pub struct Passages {
     roster: Arc<Roster>,
     state: Arc<Mutex<State>>,
 }
@@ -66,7 +66,7 @@ impl Passages {
     /// # Errors
     ///
     /// The reason in words. Nothing was sent then.
-    pub(crate) fn open(&self) -> Result<UnixStream, String> {
+    pub fn open(&self) -> Result<UnixStream, String> {
         let leader = locked(&self.state).leader;
         let (node, address) = leader.ok_or("no node of the group leads: try again")?;
         if node == self.roster.own.node {

@@ -1,7 +1,7 @@
 //! Tests of nodes that authenticate with certificates: valid ones, and one of each kind that is refused.
 
 use super::*;
-use crate::group::peers::socket::{Dialling, Socket};
+use crate::peers::socket::{Dialling, Socket};
 use rcgen::{
     BasicConstraints, CertificateParams, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
     date_time_ymd,

@@ -11,7 +11,7 @@ const IDLE: u64 = u64::MAX;
 
 /// The state of the log device of one shard.
 #[derive(Debug)]
-pub(crate) struct DeviceState {
+pub struct DeviceState {
     /// Whether the last write found the disk full, and nothing was stored since.
     is_full: AtomicBool,
     /// When the present work began or last made progress, ns of the monotonic clock; [`IDLE`] without work.
@@ -49,12 +49,12 @@ impl DeviceState {
     }
 
     /// Reports whether the disk is full.
-    pub(crate) fn is_full(&self) -> bool {
+    pub fn is_full(&self) -> bool {
         self.is_full.load(Ordering::Relaxed)
     }
 
     /// Reports whether the device has work and has finished nothing for longer than a second.
-    pub(crate) fn stands_still(&self, now_ns: u64) -> bool {
+    pub fn stands_still(&self, now_ns: u64) -> bool {
         let since_ns = self.since_ns.load(Ordering::Relaxed);
         since_ns != IDLE && now_ns.saturating_sub(since_ns) > STILL_NS
     }

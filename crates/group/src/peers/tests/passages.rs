@@ -2,8 +2,8 @@
 
 use super::tls::{Authority, node_with};
 use super::*;
-use crate::group::peers::roster::PASSAGES_MAX;
-use crate::group::peers::socket::UNHEARD_MAX;
+use crate::peers::roster::PASSAGES_MAX;
+use crate::peers::socket::UNHEARD_MAX;
 
 /// More bytes than all buffers of a passage hold.
 const LEN: usize = 24 << 20;

@@ -73,7 +73,7 @@ impl std::fmt::Debug for JoinReply {
 /// # Errors
 ///
 /// If the mode of the listener cannot be changed.
-pub(crate) fn is_looked_for(
+pub fn is_looked_for(
     listener: &TcpListener,
     sockets: &Sockets,
     goes_on: &dyn Fn() -> bool,
@@ -129,7 +129,7 @@ fn look(socket: &mut Socket) -> Option<String> {
 /// # Errors
 ///
 /// If a node refuses this one, or its answer is not valid.
-pub(crate) fn ask_to_join(
+pub fn ask_to_join(
     addresses: &[SocketAddr],
     request: &JoinRequest,
     is_to_begin: &dyn Fn() -> bool,

@@ -1,29 +1,18 @@
-//! One node of a replicated group: the replication of each shard's log, the connections to the other nodes, and the
-//! state that every core may show of them.
+//! Starts the threads of a node, and ends them.
 
-mod catch_up;
-mod changes;
-pub(crate) mod clocks;
-mod device_state;
-mod forward;
-pub(crate) mod host;
-mod membership;
-pub(crate) mod peers;
-mod store;
-pub(crate) mod view;
-mod wishes;
-
-pub(crate) use forward::Forwarder;
-pub(crate) use membership::Wish;
-pub(crate) use wishes::{WishOutcome, WishReply};
-
+use crate::changes::Changes;
 use crate::clock::Clock;
-use changes::Changes;
-use clocks::Clocks;
-use device_state::DeviceState;
-use host::{Files, Host, Input, Rebuild, Ways};
-use membership::Membership;
-use peers::{Accepted, Enter, Identity, Passages, Peers, Sockets};
+use crate::clocks::Clocks;
+use crate::device_state::DeviceState;
+use crate::forward::Forwarder;
+use crate::host::{self, Files, Host, Rebuild, Retire, Ways};
+use crate::input::Input;
+use crate::member::Member;
+use crate::membership::{Membership, Write};
+use crate::peers::{Accepted, Enter, Identity, Peers, Sockets};
+use crate::store;
+use crate::view::{Board, View};
+use crate::wishes::Wishes;
 use scurry_codec::GroupMembers;
 use scurry_consensus::replica::{NodeId, Settings};
 use scurry_consensus::shard::{CoreEnd, Health, HealthTable, ShardGroup, ShardGroupParts, WakeFn};
@@ -35,37 +24,46 @@ use std::net::TcpListener;
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel as queue};
 use std::thread::JoinHandle;
-use view::{Board, View};
-use wishes::Wishes;
 
 /// Ticks after the last message of a node for which it counts as reachable: the shortest time after which another node
 /// stands for election.
 const HEARD_TICKS: u64 = 10;
 
 /// The files of a shard, and their contents.
-pub(crate) type ShardFiles = scurry_consensus::shard::ShardFiles<Directory>;
+pub type ShardFiles = scurry_consensus::shard::ShardFiles<Directory>;
 
 /// Everything that a node needs to start.
-pub(crate) struct Start {
-    pub(crate) identity: Identity,
-    pub(crate) listener: TcpListener,
-    pub(crate) sockets: Sockets,
-    pub(crate) founder: NodeId,
-    pub(crate) manifest: Manifest,
+pub struct Start {
+    /// The own node.
+    pub identity: Identity,
+    /// The port for nodes.
+    pub listener: TcpListener,
+    /// Sockets for connections to and from other nodes.
+    pub sockets: Sockets,
+    /// The only member at the beginning of the log.
+    pub founder: NodeId,
+    /// The manifest of the directory.
+    pub manifest: Manifest,
     /// Members that were last written to disk.
-    pub(crate) members: GroupMembers,
-    pub(crate) write: membership::Write,
-    pub(crate) retire: host::Retire,
-    pub(crate) shards: Vec<ShardFiles>,
-    pub(crate) rebuild: Rebuild,
-    pub(crate) files: Files,
+    pub members: GroupMembers,
+    /// Writes the members to the directory, durably.
+    pub write: Write,
+    /// Durably marks the directory as retired, with the reason, so that no start uses it again.
+    pub retire: Retire,
+    /// The files of each shard.
+    pub shards: Vec<ShardFiles>,
+    /// Recovers a shard up to a sequence.
+    pub rebuild: Rebuild,
+    /// Opens the directory of a shard once more.
+    pub files: Files,
     /// Bytes of a log that are kept in addition to the needed ones.
-    pub(crate) log_bytes: u64,
-    pub(crate) tick_ms: u32,
+    pub log_bytes: u64,
+    /// Interval between two ticks of the host thread, ms.
+    pub tick_ms: u32,
 }
 
 /// Handle of the thread that runs the node's part in the group.
-pub(crate) struct Group {
+pub struct Group {
     inbox: Sender<Input>,
     thread: Option<JoinHandle<()>>,
     member: Arc<Member>,
@@ -73,12 +71,12 @@ pub(crate) struct Group {
 
 impl Group {
     /// Returns the node's part, for its cores.
-    pub(crate) fn member(&self) -> Arc<Member> {
+    pub fn member(&self) -> Arc<Member> {
         self.member.clone()
     }
 
     /// Hands leadership over, and stops. Called when the cores have ended.
-    pub(crate) fn stop(mut self) {
+    pub fn stop(mut self) {
         if self.inbox.send(Input::Stop).is_ok()
             && let Some(thread) = self.thread.take()
             && thread.join().is_err()
@@ -88,45 +86,12 @@ impl Group {
     }
 }
 
-/// A node's part in its group, as its cores see it.
-pub(crate) struct Member {
-    inbox: Sender<Input>,
-    board: Board,
-    clock: Clock,
-    /// The other nodes' clocks, to which the time of the ledger is held.
-    pub(crate) clocks: Arc<Clocks>,
-    /// Forwards connections that arrive on the main port of a follower to the leader.
-    pub(crate) forwarder: Forwarder,
-    /// Routes from doors of this process to the leader, for use while this node does not lead.
-    pub(crate) passages: Arc<Passages>,
-    /// State of the device of each shard.
-    devices: Vec<Arc<DeviceState>>,
-}
-
-impl Member {
-    /// Returns the group's state for status and metrics.
-    pub(crate) fn view(&self) -> Arc<View> {
-        self.board.view()
-    }
-
-    /// Returns the uptime, ms, to which the times in views refer.
-    pub(crate) fn uptime_ms(&self) -> i64 {
-        self.clock.read().uptime_ms
-    }
-
-    /// Returns the state of a shard's device. None if there is no such shard.
-    pub(crate) fn device(&self, shard: u16) -> Option<&DeviceState> {
-        self.devices.get(usize::from(shard)).map(Arc::as_ref)
-    }
-
-    /// Starts an operation of the group; `reply` is called when it has ended. Returns false when this node stops.
-    pub(crate) fn ask(&self, wish: Wish, reply: WishReply) -> bool {
-        self.inbox.send(Input::Wish(wish, reply)).is_ok()
-    }
-}
-
-/// Starts the threads of a node. Each of `rings` wakes the core of a shard, by shard.
-pub(crate) fn start(
+/// Starts the threads of a node. Each of `rings` wakes the core of a shard, by shard; `enter` opens a connection to the
+/// store of this process. Returns the end of each core, by shard.
+///
+/// # Errors
+/// When a thread or a socket cannot be made, in words.
+pub fn start(
     start: Start,
     rings: Vec<WakeFn>,
     clients_max: usize,

@@ -35,7 +35,7 @@ const HANDSHAKE: u8 = 22;
 
 /// Prepares sockets for use, plain or with TLS: one function for dialled ones, and one for accepted ones.
 #[derive(Clone, Debug)]
-pub(crate) struct Sockets {
+pub struct Sockets {
     pub(super) clock: Clock,
     /// Time limit for the greeting of a connection, ms.
     pub(super) greeting_ms: i64,
@@ -44,13 +44,14 @@ pub(crate) struct Sockets {
 }
 
 impl Sockets {
-    pub(crate) fn new(credentials: Option<Credentials>) -> Sockets {
+    /// Creates it with the certificate of this node; None for plain connections.
+    pub fn new(credentials: Option<Credentials>) -> Sockets {
         let credentials = credentials.map(Arc::new);
         Sockets { clock: Clock::start(Time(0)), greeting_ms: GREETING_MS, credentials }
     }
 
     /// Returns the clock that the time limits use.
-    pub(crate) fn clock(&self) -> Clock {
+    pub fn clock(&self) -> Clock {
         self.clock
     }
 

@@ -1,7 +1,7 @@
 //! The thread that writes and syncs one shard's log and ballot.
 
-use super::device_state::DeviceState;
 use crate::clock::Clock;
+use crate::device_state::DeviceState;
 use scurry_consensus::shard::{LogDevice, Stored, Task, TaskOutcome};
 use scurry_disk::Directory;
 use std::io;

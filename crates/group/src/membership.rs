@@ -1,8 +1,8 @@
 //! The members of the group: admits nodes that ask to join, gives them a vote when they have caught up, removes
 //! members, and writes the members to the directory.
 
-use super::peers::{self, Accepted, JoinAnswer, JoinReply, JoinRequest, Peers};
-use super::view::{Addresses, too_few_without};
+use crate::peers::{self, Accepted, JoinAnswer, JoinReply, JoinRequest, Peers};
+use crate::view::{Addresses, too_few_without};
 use scurry_codec::{GroupMember, GroupMembers};
 use scurry_consensus::replica::{Members, NodeId};
 use scurry_consensus::shard::{Health, HealthTable, Plan, ShardGroup};
@@ -16,7 +16,7 @@ const VOTERS_MAX: usize = 5;
 
 /// A change that an operator requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Wish {
+pub enum Wish {
     /// Make this node the leader.
     Transfer(NodeId),
     /// Remove this node from the group.
@@ -25,7 +25,7 @@ pub(crate) enum Wish {
 
 impl Wish {
     /// Returns the node that it is about.
-    pub(crate) fn node(self) -> NodeId {
+    pub fn node(self) -> NodeId {
         let (Wish::Transfer(id) | Wish::Remove(id)) = self;
         id
     }

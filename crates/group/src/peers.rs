@@ -16,16 +16,18 @@ mod passage;
 mod roster;
 mod socket;
 
-pub(crate) use admission::{Accepted, GroupMember, JoinAnswer, JoinRequest};
+pub(crate) use admission::JoinAnswer;
+pub use admission::{Accepted, GroupMember, JoinRequest};
 pub(crate) use catch_up::CatchUp;
-pub(crate) use credentials::Credentials;
-pub(crate) use join::{JoinReply, ask_to_join, is_looked_for};
+pub use credentials::Credentials;
+pub(crate) use join::JoinReply;
+pub use join::{ask_to_join, is_looked_for};
 pub(crate) use packet::{Packet, Subject};
-pub(crate) use passage::Passages;
-pub(crate) use socket::Sockets;
+pub use passage::Passages;
+pub use socket::Sockets;
 
-use super::clocks::Clocks;
-use super::view::Addresses;
+use crate::clocks::Clocks;
+use crate::view::Addresses;
 use roster::{Link, Roster};
 use scurry_consensus::replica::NodeId;
 use std::collections::BTreeMap;
@@ -37,13 +39,15 @@ use std::thread::JoinHandle;
 
 /// What a node tells the others about itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Identity {
-    pub(crate) node: NodeId,
+pub struct Identity {
+    /// The id of the node.
+    pub node: NodeId,
     /// The id of the group's store.
-    pub(crate) store: u64,
+    pub store: u64,
     /// The number of threads, which is the number of shards.
-    pub(crate) threads: u16,
-    pub(crate) addresses: Addresses,
+    pub threads: u16,
+    /// The addresses of the node.
+    pub addresses: Addresses,
 }
 
 /// Messages of the connections to the host.
@@ -70,7 +74,7 @@ pub(crate) enum Inbound {
 type Inbox = Box<dyn Fn(Inbound) + Send + Sync>;
 
 /// Opens a new connection to the store of this process. It speaks RESP.
-pub(crate) type Enter = Box<dyn Fn() -> io::Result<UnixStream> + Send + Sync>;
+pub type Enter = Box<dyn Fn() -> io::Result<UnixStream> + Send + Sync>;
 
 /// The connections to all other nodes. Dropping it closes them.
 pub(crate) struct Peers {

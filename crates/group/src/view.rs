@@ -10,34 +10,36 @@ const SHOWN_MS_MAX: i64 = 1_000;
 
 /// The addresses of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Addresses {
+pub struct Addresses {
     /// For the other nodes.
-    pub(crate) peer: SocketAddr,
+    pub peer: SocketAddr,
     /// For clients: the IP of all ports below.
-    pub(crate) ip: IpAddr,
+    pub ip: IpAddr,
     /// The main port.
-    pub(crate) main: u16,
+    pub main: u16,
     /// The port of each thread.
-    pub(crate) cores: Vec<u16>,
+    pub cores: Vec<u16>,
 }
 
 /// A node of the group.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Member {
-    pub(crate) id: NodeId,
-    pub(crate) addresses: Addresses,
+pub struct Member {
+    /// Its id.
+    pub id: NodeId,
+    /// Its addresses.
+    pub addresses: Addresses,
     /// False for a learner: a node that receives entries and has no vote yet in the members in force.
-    pub(crate) votes: bool,
+    pub votes: bool,
     /// True for this node, and for a node that is connected in both directions.
-    pub(crate) is_connected: bool,
+    pub is_connected: bool,
     /// True for a node that has sent its health before and has stopped sending it, although it is still connected.
-    pub(crate) is_silent: bool,
+    pub is_silent: bool,
     /// The last health that it sent. None if that is too long ago.
-    pub(crate) health: Option<Health>,
+    pub health: Option<Health>,
     /// Entries that it lacks, over all shards, as far as the leader knows. None if this node does not lead.
-    pub(crate) lag: Option<u64>,
+    pub lag: Option<u64>,
     /// Whether it lacks entries and has stored none of them for a second, as far as this node knows.
-    pub(crate) stands_still: bool,
+    pub stands_still: bool,
 }
 
 impl Member {
@@ -72,62 +74,62 @@ pub(crate) fn too_few_without(
 
 /// The group as one node sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct View {
+pub struct View {
     /// The node that has this view.
-    pub(crate) node: NodeId,
+    pub node: NodeId,
     /// When the view was made, ms of uptime.
-    pub(crate) shown_ms: i64,
+    pub shown_ms: i64,
     /// By how much this node's wall clock is ahead of the middle one of all nodes' clocks, ms.
-    pub(crate) clock_off_ms: i64,
+    pub clock_off_ms: i64,
     /// All nodes, including this one, in ascending order of their ids.
-    pub(crate) members: Vec<Member>,
+    pub members: Vec<Member>,
     /// One entry per shard, which is one per thread.
-    pub(crate) shards: Vec<ShardView>,
+    pub shards: Vec<ShardView>,
 }
 
 impl View {
     /// Returns a member by its id.
-    pub(crate) fn member(&self, id: NodeId) -> Option<&Member> {
+    pub fn member(&self, id: NodeId) -> Option<&Member> {
         self.members.iter().find(|member| member.id == id)
     }
 
     /// Returns the member that leads a shard. None without a leader, or if the leader is not a member here.
-    pub(crate) fn leader(&self, shard: u16) -> Option<&Member> {
+    pub fn leader(&self, shard: u16) -> Option<&Member> {
         self.member(self.shards.get(usize::from(shard))?.leader?)
     }
 
     /// Returns the nodes with a vote.
-    pub(crate) fn voters(&self) -> impl Iterator<Item = &Member> {
+    pub fn voters(&self) -> impl Iterator<Item = &Member> {
         self.members.iter().filter(|member| member.votes)
     }
 
     /// Returns how many nodes with a vote this node reaches, including itself.
-    pub(crate) fn reached(&self) -> usize {
+    pub fn reached(&self) -> usize {
         self.voters().filter(|member| member.is_reached()).count()
     }
 
-    /// Returns why a node cannot be removed: see [`too_few_without`].
-    pub(crate) fn too_few_without(&self, gone: NodeId) -> Option<String> {
+    /// Returns why a node cannot be removed: without it, no majority of the voters is reached. None if it can.
+    pub fn too_few_without(&self, gone: NodeId) -> Option<String> {
         too_few_without(gone, self.voters().map(|member| (member.id, member.is_reached())))
     }
 
     /// Returns how many nodes with a vote make a majority.
-    pub(crate) fn needed(&self) -> usize {
+    pub fn needed(&self) -> usize {
         self.voters().count() / 2 + 1
     }
 
     /// Reports whether this node serves all shards.
-    pub(crate) fn serves_all(&self) -> bool {
+    pub fn serves_all(&self) -> bool {
         !self.shards.is_empty() && self.shards.iter().all(|shard| shard.serves)
     }
 
     /// Reports whether this node leads the first shard: then it leads all, or soon will.
-    pub(crate) fn leads(&self) -> bool {
+    pub fn leads(&self) -> bool {
         self.shards.first().is_some_and(|shard| shard.leader == Some(self.node))
     }
 
     /// Returns why no node leads: no majority is reached, or an election is in progress.
-    pub(crate) fn why_nobody(&self) -> String {
+    pub fn why_nobody(&self) -> String {
         let (reached, needed) = (self.reached(), self.needed());
         if reached < needed {
             let all = self.voters().count();
@@ -141,7 +143,7 @@ impl View {
 
     /// Returns why service would end if one more node were lost. None if it continues without any one node. Only the
     /// leader knows it: the other nodes do not know which entries each node lacks. `now_ms` is the present uptime.
-    pub(crate) fn cannot_lose(&self, now_ms: i64) -> Option<String> {
+    pub fn cannot_lose(&self, now_ms: i64) -> Option<String> {
         let age_ms = now_ms - self.shown_ms;
         if age_ms > SHOWN_MS_MAX {
             return Some(format!("this node has not looked at its group for {age_ms} ms"));

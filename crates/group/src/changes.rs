@@ -1,7 +1,7 @@
 //! Log lines about the group: members that are lost or return, leaders, and when clients are refused. Each view is
 //! compared with the one before it, so that each change is logged once.
 
-use super::view::{Member, View};
+use crate::view::{Member, View};
 use scurry_consensus::shard::ShardView;
 
 /// How long clients wait before they are refused, ms. A shorter election is not worth a warning.
@@ -160,8 +160,8 @@ fn names<'a>(shards: impl Iterator<Item = (usize, &'a ShardView)>) -> Option<Str
 
 #[cfg(test)]
 mod tests {
-    use super::super::view::Addresses;
     use super::*;
+    use crate::view::Addresses;
     use scurry_consensus::replica::{Index, NodeId, Role, Sequence, Term};
     use std::net::SocketAddr;
 

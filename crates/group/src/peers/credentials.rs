@@ -22,7 +22,7 @@ const KEY: &str = "the private key for nodes";
 const CA: &str = "the CA of the group";
 
 /// The paths of the files, and what was last read from them.
-pub(crate) struct Credentials {
+pub struct Credentials {
     files: NodeTlsSettings,
     /// The IP at which other nodes reach this one. The certificate must name it.
     ip: IpAddr,
@@ -52,7 +52,10 @@ pub(super) struct Sides {
 impl Credentials {
     /// Reads the files, and checks that other nodes would accept them from a node at this address. From now on the
     /// gauge shows when the certificate expires.
-    pub(crate) fn read(
+    ///
+    /// # Errors
+    /// For files that cannot be used, naming them.
+    pub fn read(
         files: &NodeTlsSettings,
         ip: IpAddr,
         gauge: Arc<ExpiryGauge>,

@@ -6,7 +6,7 @@ use super::greeting::{Answer, Greeting, Hello, Unreadable, greet};
 use super::packet::{Packet, Subject, write_packets};
 use super::socket::{Dialling, Socket, Sockets};
 use super::{Enter, Identity, Inbound, Inbox};
-use crate::group::clocks::{Clocks, Telling};
+use crate::clocks::{Clocks, Telling};
 use scurry_consensus::replica::NodeId;
 use scurry_ledger::Time;
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,4 +1,4 @@
-//! The one place where the server reads clocks: once per turn of the loop for everything that happens in it, and more
+//! The one place where a server reads clocks: once per turn of the loop for everything that happens in it, and more
 //! often only to measure what took long.
 
 use nix::time::{ClockId, clock_gettime};
@@ -13,7 +13,7 @@ const READINGS_MAX: usize = 4;
 
 /// Reads the wall clock for the ledger, and a monotonic one for everything else.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Clock {
+pub struct Clock {
     started: Instant,
     /// Time of the latest write before the start; the ledger never shows an earlier one.
     floor: Time,
@@ -23,22 +23,22 @@ pub(crate) struct Clock {
 
 /// One reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Reading {
+pub struct Reading {
     /// UTC, for the ledger.
-    pub(crate) time: Time,
+    pub time: Time,
     /// Milliseconds since the start, never going back.
-    pub(crate) uptime_ms: i64,
+    pub uptime_ms: i64,
 }
 
 impl Reading {
     /// Returns by how many milliseconds the wall clock was set back from this reading to a later one, if it was.
-    pub(crate) fn set_back_ms(self, later: Reading) -> Option<i64> {
+    fn set_back_ms(self, later: Reading) -> Option<i64> {
         let passed_ms = later.uptime_ms - self.uptime_ms;
         Some(self.time.plus_ms(passed_ms).0 - later.time.0).filter(|&ms| ms >= SET_BACK_MS_MIN)
     }
 
     /// Takes a reading after this one, and returns by how much the wall clock was set back between them.
-    pub(crate) fn then(self, read: impl Fn() -> Reading) -> (Reading, Option<i64>) {
+    pub fn then(self, read: impl Fn() -> Reading) -> (Reading, Option<i64>) {
         let mut now = read();
         for _ in 1..READINGS_MAX {
             if self.set_back_ms(now).is_none() {
@@ -52,41 +52,43 @@ impl Reading {
 }
 
 impl Clock {
+    /// Starts a clock that never shows a time before `floor`.
     #[expect(clippy::disallowed_methods, reason = "the clock seam of the server")]
-    pub(crate) fn start(floor: Time) -> Clock {
+    pub fn start(floor: Time) -> Clock {
         let clock = Clock { started: Instant::now(), floor: Time(i64::MIN), behind_ms: None };
         let first = Reading { time: floor, uptime_ms: 0 };
         Clock { floor, behind_ms: first.set_back_ms(clock.read()), ..clock }
     }
 
     /// Ensures that no time earlier than this one, plus the time that passes from now on, is read.
-    pub(crate) fn not_before(&mut self, time: Time) {
+    pub fn not_before(&mut self, time: Time) {
         self.floor = self.floor.max(time.plus_ms(-self.wall().uptime_ms));
     }
 
     /// Does the same as [`Clock::not_before`] for a reading of this clock, with a tolerance of `slack_ms`.
-    pub(crate) fn hold(&mut self, shown: Reading, slack_ms: i64) {
+    pub fn hold(&mut self, shown: Reading, slack_ms: i64) {
         self.floor = self.floor.max(shown.time.plus_ms(-shown.uptime_ms - slack_ms));
     }
 
     /// Returns by how many milliseconds the wall clock was behind earlier writes at the start.
-    pub(crate) fn behind_ms(&self) -> Option<i64> {
+    pub fn behind_ms(&self) -> Option<i64> {
         self.behind_ms
     }
 
-    pub(crate) fn read(&self) -> Reading {
+    /// Reads the wall clock, raised to the floor.
+    pub fn read(&self) -> Reading {
         self.not_behind(self.wall())
     }
 
     /// Raises the reading to the floor: a clock that was set back before the start goes on from where the last run was.
-    pub(crate) fn not_behind(&self, reading: Reading) -> Reading {
+    pub fn not_behind(&self, reading: Reading) -> Reading {
         let time = reading.time.max(self.floor.plus_ms(reading.uptime_ms));
         Reading { time, ..reading }
     }
 
     /// Reads the wall clock, whatever was written before.
     #[expect(clippy::disallowed_methods, reason = "the clock seam of the server")]
-    pub(crate) fn wall(&self) -> Reading {
+    pub fn wall(&self) -> Reading {
         // A clock before 1970 reads as 1970: the ledger's time never goes back anyway.
         let utc = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let uptime_ms = i64::try_from(self.started.elapsed().as_millis()).unwrap_or(i64::MAX);
@@ -96,12 +98,12 @@ impl Clock {
 
     /// Returns the nanoseconds since the start, to measure durations.
     #[expect(clippy::disallowed_methods, reason = "the clock seam of the server")]
-    pub(crate) fn monotonic_ns(&self) -> u64 {
+    pub fn monotonic_ns(&self) -> u64 {
         u64::try_from(Instant::now().duration_since(self.started).as_nanos()).unwrap_or(u64::MAX)
     }
 
     /// Returns the CPU time of the calling thread, ns; 0 where the system does not report it.
-    pub(crate) fn thread_cpu_ns() -> u64 {
+    pub fn thread_cpu_ns() -> u64 {
         let Ok(time) = clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID) else { return 0 };
         u64::try_from(std::time::Duration::from(time).as_nanos()).unwrap_or(u64::MAX)
     }

@@ -1,7 +1,7 @@
 //! Requests of operators: TRANSFER and REMOVE. Each gets its reply when the change has ended, so that the operator can
 //! rely on it. A request that does not end in time gets an error that says how far it is.
 
-use super::membership::{Membership, Wish};
+use crate::membership::{Membership, Wish};
 use scurry_consensus::shard::ShardGroup;
 
 /// Most requests that are in progress, and most replies that were not delivered yet.
@@ -12,10 +12,10 @@ const OPEN_TICKS_MAX: u32 = 334;
 const KEPT_TICKS_MAX: u32 = 100;
 
 /// The outcome of a request: the reason if it has failed.
-pub(crate) type WishOutcome = Result<(), String>;
+pub type WishOutcome = Result<(), String>;
 
 /// Delivers the outcome of a request. Returns false if it cannot be delivered now, and then is called again.
-pub(crate) type WishReply = Box<dyn Fn(&WishOutcome) -> bool + Send>;
+pub type WishReply = Box<dyn Fn(&WishOutcome) -> bool + Send>;
 
 /// A request in progress.
 struct Open {

@@ -7,7 +7,7 @@ use super::bytes::{
 };
 use super::encryption::Distrust;
 use super::socket::Socket;
-use crate::group::view::Addresses;
+use crate::view::Addresses;
 use scurry_consensus::replica::NodeId;
 use std::io::{self, Read, Write};
 

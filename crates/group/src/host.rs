@@ -1,18 +1,20 @@
 //! The host thread, which runs the groups of all shards. It takes the messages of cores, log threads and other nodes,
 //! ticks, and carries out the effects. It never waits for a device, so that a slow disk cannot cause an election.
 
-use super::catch_up::{self, News, Receiving, Sending};
-use super::changes::Changes;
-use super::clocks::APART_MS_MAX;
-use super::membership::{LAG_MAX, Membership, Wish};
-use super::peers::{CatchUp, Inbound, Packet, Peers, Subject};
-use super::view::{Member, View};
-use super::wishes::{WishReply, Wishes};
+use crate::catch_up::{self, News, Receiving, Sending};
+use crate::changes::Changes;
 use crate::clock::Clock;
-use scurry_consensus::replica::{Index, Message, NodeId, Sequence};
+use crate::clocks::APART_MS_MAX;
+use crate::input::Input;
+use crate::member;
+use crate::membership::{LAG_MAX, Membership, Wish};
+use crate::peers::{CatchUp, Inbound, Packet, Peers, Subject};
+use crate::view::{Member, View};
+use crate::wishes::Wishes;
+use scurry_consensus::replica::{Message, NodeId, Sequence};
 use scurry_consensus::shard::{
-    FrameBytes, FromCore, Health, HostActions, LogPosition, Plan, RebuiltShard, ReceivedSnapshot,
-    ShardGroup, SnapshotMessage, SnapshotOffer, StopReason, Stored, base_from,
+    FrameBytes, Health, HostActions, LogPosition, Plan, RebuiltShard, ReceivedSnapshot, ShardGroup,
+    SnapshotMessage, SnapshotOffer, StopReason, base_from,
 };
 use scurry_disk::Directory;
 use scurry_engine::{LogFollower, LogId};
@@ -30,25 +32,6 @@ const INPUTS_MAX: usize = 512;
 const STOP_TICKS_MAX: u32 = 40;
 /// Ticks after which this node sends its health to the other nodes again. A change is sent at the next tick.
 const HEALTH_TICKS: u32 = 3;
-
-/// All inputs of the thread.
-pub(crate) enum Input {
-    Core(u16, FromCore),
-    Stored(u16, Stored),
-    Peer(Inbound),
-    /// A message of a thread that sends or receives a snapshot of a shard.
-    CatchUp(u16, News),
-    /// The end of recovering a shard up to an entry.
-    Rebuilt {
-        shard: u16,
-        index: Index,
-        outcome: Result<RebuiltShard, String>,
-    },
-    /// A request of an operator, and its reply for when it has ended.
-    Wish(Wish, WishReply),
-    /// The cores have ended, and this node stops.
-    Stop,
-}
 
 /// Recovers a shard up to a sequence.
 pub(crate) type Rebuild = Arc<dyn Fn(u16, Sequence) -> Result<RebuiltShard, String> + Send + Sync>;
@@ -202,7 +185,7 @@ pub(super) struct Host {
     pub(super) ways: Ways,
     pub(super) membership: Membership,
     pub(super) retire: Retire,
-    pub(super) member: Arc<super::Member>,
+    pub(super) member: Arc<member::Member>,
     pub(super) clock: Clock,
     /// Whether a warning was logged that this node's wall clock is far from those of the others.
     pub(super) is_clock_told: bool,

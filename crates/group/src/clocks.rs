@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Greatest distance of the group's time from the middle one of its nodes' clocks, ms.
-pub(crate) const APART_MS_MAX: i64 = 1_000;
+pub const APART_MS_MAX: i64 = 1_000;
 /// Readings that are kept of each node. The latest time among them counts, since that message was in transit for the
 /// shortest time.
 const WORDS_MAX: usize = 8;

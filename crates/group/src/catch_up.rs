@@ -2,7 +2,7 @@
 //! here, and one thread writes it on the other node, so that the host thread never waits for a device. Parts are sent
 //! in order, several ahead of the acknowledgements; lost ones are sent again.
 
-use super::peers::CatchUp;
+use crate::peers::CatchUp;
 use scurry_consensus::replica::{Index, NodeId};
 use scurry_consensus::shard::{FrameBytes, SnapshotMessage, SnapshotOffer};
 use scurry_disk::Directory;

@@ -1,18 +1,18 @@
 //! The request of a node that wants to join a group, and the answers to it.
 
-use crate::group::view::Addresses;
+use crate::view::Addresses;
 use scurry_consensus::replica::NodeId;
 use std::net::SocketAddr;
 
 /// A node's request to join. It may be repeated, and then gets the same answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct JoinRequest {
+pub struct JoinRequest {
     /// The id that the node has drawn at random.
-    pub(crate) node: NodeId,
+    pub node: NodeId,
     /// The member that it replaces, if any.
-    pub(crate) replaces: Option<u64>,
+    pub replaces: Option<u64>,
     /// The addresses of the node.
-    pub(crate) addresses: Addresses,
+    pub addresses: Addresses,
 }
 
 /// The answer to a request to join.
@@ -30,21 +30,28 @@ pub(crate) enum JoinAnswer {
 
 /// What a node needs to know of the group that has admitted it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Accepted {
-    pub(crate) store: u64,
-    /// The generation of the logs, and by how much positions of events begin higher after restores.
-    pub(crate) generation: u32,
-    pub(crate) restored: u32,
+pub struct Accepted {
+    /// The id of the group's store.
+    pub store: u64,
+    /// The generation of the logs.
+    pub generation: u32,
+    /// By how much positions of events begin higher after restores.
+    pub restored: u32,
     /// The only member at the beginning of the log.
-    pub(crate) founder: NodeId,
-    pub(crate) threads: u16,
-    pub(crate) members: Vec<GroupMember>,
+    pub founder: NodeId,
+    /// The number of threads, which is the number of shards.
+    pub threads: u16,
+    /// All members.
+    pub members: Vec<GroupMember>,
 }
 
 /// A member, as a joining node is told of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct GroupMember {
-    pub(crate) id: NodeId,
-    pub(crate) votes: bool,
-    pub(crate) addresses: Addresses,
+pub struct GroupMember {
+    /// The id of the node.
+    pub id: NodeId,
+    /// Whether it has a vote.
+    pub votes: bool,
+    /// The addresses of the node.
+    pub addresses: Addresses,
 }
