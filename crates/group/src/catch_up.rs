@@ -17,18 +17,18 @@ const PART_LEN: u64 = 1 << 20;
 /// Most bytes that are sent and not acknowledged.
 const AHEAD_LEN: u64 = 4 * PART_LEN;
 /// How long the sender waits for an answer before it sends again.
-const PATIENCE: Duration = Duration::from_secs(2);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
 /// Timeouts without progress after which the sender gives up.
 const TRIES_MAX: u32 = 15;
 
 /// Messages of these threads to the host.
 pub(crate) enum News {
     /// A message for the other node.
-    Say { to: NodeId, catch_up: CatchUp, bytes: Option<FrameBytes> },
+    SendMessage { to: NodeId, catch_up: CatchUp, bytes: Option<FrameBytes> },
     /// The end of sending: the entry at which the receiver's log begins now, or the reason of a failure.
     Sent { to: NodeId, outcome: Result<Index, String> },
     /// A snapshot was received completely and is on the device.
-    Came { from: NodeId, number: u64, offer: Box<SnapshotOffer> },
+    SnapshotReceived { from: NodeId, number: u64, offer: Box<SnapshotOffer> },
 }
 
 /// A snapshot that is being sent.
@@ -71,7 +71,8 @@ pub(super) fn send(
     let (answers, inbox) = channel();
     thread::Builder::new().name("catch-up-send".to_owned()).spawn(move || {
         let index = Index(offer.base.index);
-        let say = |word, bytes| tell(News::Say { to, catch_up: CatchUp { number, word }, bytes });
+        let say =
+            |word, bytes| tell(News::SendMessage { to, catch_up: CatchUp { number, word }, bytes });
         let outcome = deliver((&mut directory, log), offer, &inbox, &say).map(|()| index);
         // This fails only after the host has ended.
         let _ = tell(News::Sent { to, outcome });
@@ -109,7 +110,7 @@ fn deliver(
             }
             sent += part_len as u64;
         }
-        match answers.recv_timeout(PATIENCE) {
+        match answers.recv_timeout(ANSWER_TIMEOUT) {
             Ok(SnapshotMessage::Have { offset }) => {
                 begun = true;
                 if offset > have && offset <= len {
@@ -154,10 +155,11 @@ pub(super) fn receive(
             // A thread that has panicked has ended as well.
             let _ = before.join();
         }
-        let say =
-            |word| tell(News::Say { to: from, catch_up: CatchUp { number, word }, bytes: None });
-        let came = || tell(News::Came { from, number, offer: Box::new(offer.clone()) });
-        if let Err(error) = take_in(&mut directory, &offer, &inbox, &say, &came) {
+        let say = |word| {
+            tell(News::SendMessage { to: from, catch_up: CatchUp { number, word }, bytes: None })
+        };
+        let came = || tell(News::SnapshotReceived { from, number, offer: Box::new(offer.clone()) });
+        if let Err(error) = write_parts(&mut directory, &offer, &inbox, &say, &came) {
             say(SnapshotMessage::Refused(error.to_string()));
         }
     })?;
@@ -166,7 +168,7 @@ pub(super) fn receive(
 
 /// Writes parts to the file until the host drops the sender, and answers each with the length received. A part that
 /// does not continue the file is ignored: the answer makes the sender repeat.
-fn take_in(
+fn write_parts(
     directory: &mut Directory,
     offer: &SnapshotOffer,
     parts: &Receiver<(u64, Option<FrameBytes>)>,

@@ -9,7 +9,7 @@ const REFUSED_AFTER_MS: i64 = 1_000;
 
 /// One line of the log: a warning or information.
 #[derive(Debug, PartialEq, Eq)]
-enum Line {
+enum ChangeLine {
     Alarm(String),
     Note(String),
 }
@@ -29,13 +29,13 @@ impl Changes {
     pub(super) fn tell(&mut self, view: &View, now_ms: i64) {
         for line in self.take(view, now_ms) {
             match line {
-                Line::Alarm(text) => tracing::warn!("{text}"),
-                Line::Note(text) => tracing::info!("{text}"),
+                ChangeLine::Alarm(text) => tracing::warn!("{text}"),
+                ChangeLine::Note(text) => tracing::info!("{text}"),
             }
         }
     }
 
-    fn take(&mut self, view: &View, now_ms: i64) -> Vec<Line> {
+    fn take(&mut self, view: &View, now_ms: i64) -> Vec<ChangeLine> {
         let mut lines = Vec::new();
         if self.before.as_ref() != Some(view) {
             let before = self.before.replace(view.clone());
@@ -46,19 +46,19 @@ impl Changes {
         lines
     }
 
-    fn tell_service(&mut self, view: &View, now_ms: i64, lines: &mut Vec<Line>) {
+    fn tell_service(&mut self, view: &View, now_ms: i64, lines: &mut Vec<ChangeLine>) {
         let Some(why) = why_unserved(view) else {
             self.unserved_ms = None;
             if self.told.take().is_some() {
                 let by = view.leader(0).filter(|leader| leader.id != view.node);
                 let by = by.map_or("this node".to_owned(), |leader| format!("node {}", leader.id));
-                lines.push(Line::Note(format!("clients are served again: {by} leads")));
+                lines.push(ChangeLine::Note(format!("clients are served again: {by} leads")));
             }
             return;
         };
         let since_ms = *self.unserved_ms.get_or_insert(now_ms);
         if now_ms - since_ms >= REFUSED_AFTER_MS && self.told.as_ref() != Some(&why) {
-            lines.push(Line::Alarm(format!("clients are refused: {why}")));
+            lines.push(ChangeLine::Alarm(format!("clients are refused: {why}")));
             self.told = Some(why);
         }
     }
@@ -67,7 +67,7 @@ impl Changes {
 /// Returns why clients of this node are not served. None if this node or another leader serves them.
 fn why_unserved(view: &View) -> Option<String> {
     if let Some(shard) = view.shards.iter().position(|shard| shard.leader.is_none()) {
-        return Some(format!("no node leads shard {shard}: {}", view.why_nobody()));
+        return Some(format!("no node leads shard {shard}: {}", view.no_leader_reason()));
     }
     let waits = |shard: &ShardView| shard.leader == Some(view.node) && !shard.serves;
     let shard = view.shards.iter().position(waits)?;
@@ -78,11 +78,11 @@ fn why_unserved(view: &View) -> Option<String> {
 }
 
 /// Adds lines about members that are lost, reached again, stalled or removed.
-fn tell_members(before: Option<&View>, view: &View, lines: &mut Vec<Line>) {
+fn tell_members(before: Option<&View>, view: &View, lines: &mut Vec<ChangeLine>) {
     let was = |id| before.and_then(|before| before.member(id));
     let others = view.members.iter().filter(|member| member.id != view.node);
     for member in others {
-        let Member { id, addresses, is_connected, stands_still, .. } = member;
+        let Member { id, addresses, is_connected, has_stalled: stands_still, .. } = member;
         let before = was(*id);
         let peer = addresses.peer;
         let reached = || {
@@ -93,44 +93,47 @@ fn tell_members(before: Option<&View>, view: &View, lines: &mut Vec<Line>) {
             (true, false) => {
                 let silent =
                     if *is_connected { ", silent on a connection that stands" } else { "" };
-                lines.push(Line::Alarm(format!(
+                lines.push(ChangeLine::Alarm(format!(
                     "node {id} at {peer} is lost{silent}: {}. See whether it runs, and whether nodes reach each \
                      other",
                     reached()
                 )));
             }
             (false, true) => {
-                lines.push(Line::Note(format!("node {id} at {peer} is connected: {}", reached())));
+                lines.push(ChangeLine::Note(format!(
+                    "node {id} at {peer} is connected: {}",
+                    reached()
+                )));
             }
             _ => {}
         }
-        match (before.is_some_and(|before| before.stands_still), *stands_still) {
-            (false, true) => lines.push(Line::Alarm(format!(
+        match (before.is_some_and(|before| before.has_stalled), *stands_still) {
+            (false, true) => lines.push(ChangeLine::Alarm(format!(
                 "node {id} at {peer} has stored nothing for a second: its disk is full or stands still, or it \
                  does itself"
             ))),
             (true, false) => {
-                lines.push(Line::Note(format!("node {id} at {peer} stores again what it lacks")));
+                lines.push(ChangeLine::Note(format!("node {id} at {peer} stores again what it lacks")));
             }
             _ => {}
         }
     }
     let gone = before.into_iter().flat_map(|before| &before.members);
     for Member { id, .. } in gone.filter(|member| view.member(member.id).is_none()) {
-        lines.push(Line::Note(format!("node {id} is no member any more")));
+        lines.push(ChangeLine::Note(format!("node {id} is no member any more")));
     }
 }
 
 /// Adds lines about leaders: shards with a new leader or term, shards that this node no longer leads, and shards that
 /// it serves now.
-fn tell_leaders(before: Option<&View>, view: &View, lines: &mut Vec<Line>) {
+fn tell_leaders(before: Option<&View>, view: &View, lines: &mut Vec<ChangeLine>) {
     let was = |at: usize| before.and_then(|before| before.shards.get(at));
     let shards = || view.shards.iter().enumerate();
     let own = Some(view.node);
     let lost = shards()
         .filter(|(at, shard)| was(*at).is_some_and(|was| was.leader == own) && shard.leader != own);
     if let Some(named) = names(lost) {
-        lines.push(Line::Note(format!("this node leads no more: {named}")));
+        lines.push(ChangeLine::Note(format!("this node leads no more: {named}")));
     }
     let is_new = |(at, shard): &(usize, &ShardView)| {
         let was = was(*at).map(|was| (was.leader, was.term));
@@ -141,13 +144,13 @@ fn tell_leaders(before: Option<&View>, view: &View, lines: &mut Vec<Line>) {
         if let Some(named) = names(led) {
             let who =
                 if Some(leader) == own { "this node".to_owned() } else { format!("node {leader}") };
-            lines.push(Line::Note(format!("{who} leads: {named}")));
+            lines.push(ChangeLine::Note(format!("{who} leads: {named}")));
         }
     }
     let serves =
         shards().filter(|(at, shard)| shard.serves && !was(*at).is_some_and(|was| was.serves));
     if let Some(named) = names(serves) {
-        lines.push(Line::Note(format!("this node serves: {named}")));
+        lines.push(ChangeLine::Note(format!("this node serves: {named}")));
     }
 }
 
@@ -183,7 +186,7 @@ mod tests {
                 is_silent: false,
                 health: None,
                 lag: None,
-                stands_still: false,
+                has_stalled: false,
             }
         };
         let shard = ShardView {
@@ -211,8 +214,8 @@ mod tests {
         let lines = changes.take(view, now_ms);
         assert_eq!(changes.take(view, now_ms), [], "it is told once");
         let text = |line| match line {
-            Line::Alarm(text) => format!("WARN {text}"),
-            Line::Note(text) => format!("INFO {text}"),
+            ChangeLine::Alarm(text) => format!("WARN {text}"),
+            ChangeLine::Note(text) => format!("INFO {text}"),
         };
         lines.into_iter().map(text).collect()
     }

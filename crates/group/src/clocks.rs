@@ -16,7 +16,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 pub const APART_MS_MAX: i64 = 1_000;
 /// Readings that are kept of each node. The latest time among them counts, since that message was in transit for the
 /// shortest time.
-const WORDS_MAX: usize = 8;
+const CLOCK_READINGS_MAX: usize = 8;
 /// Interval between two readings that are sent to a node, ms.
 const WORD_EVERY_MS: i64 = 1_000;
 /// A clock that differs by this much from the last reading was set, ms.
@@ -24,21 +24,21 @@ const SET_MS_MIN: i64 = 500;
 
 /// When to send this node's clock to one other node.
 #[derive(Debug, Default)]
-pub(super) struct Telling {
+pub(super) struct ClockSchedule {
     /// The last reading that was sent, as the clock's time at uptime 0, and the uptime then, ms. None before the first.
     told: Option<(i64, i64)>,
 }
 
-impl Telling {
+impl ClockSchedule {
     /// Returns how many times to send a reading now. At the start, and after the clock was set, it is sent
     /// [`WORDS_MAX`] times, to replace all earlier readings that the other node keeps. Otherwise an earlier reading of
     /// a clock that was ahead would count for as many seconds.
     pub(super) fn due(&mut self, own: Reading) -> usize {
         let is_set = |told: i64| (told - begun(own)).abs() >= SET_MS_MIN;
         let words = match self.told {
-            Some((told, _)) if is_set(told) => WORDS_MAX,
+            Some((told, _)) if is_set(told) => CLOCK_READINGS_MAX,
             Some((_, at_ms)) => usize::from(own.uptime_ms - at_ms >= WORD_EVERY_MS),
-            None => WORDS_MAX,
+            None => CLOCK_READINGS_MAX,
         };
         if words > 0 {
             self.told = Some((begun(own), own.uptime_ms));
@@ -77,7 +77,7 @@ impl Clocks {
         let mut told = self.told();
         let words = told.entry(node).or_default();
         words.push_back(begun);
-        if words.len() > WORDS_MAX {
+        if words.len() > CLOCK_READINGS_MAX {
             words.pop_front();
         }
         self.look(&told);
@@ -208,7 +208,7 @@ mod tests {
                 }
             }
         };
-        late(&clocks, WORDS_MAX - 1);
+        late(&clocks, CLOCK_READINGS_MAX - 1);
         assert_eq!(held(&clocks, 0), 0);
         late(&clocks, 1);
         is_about(held(&clocks, 0), -HOUR_MS);
@@ -216,14 +216,14 @@ mod tests {
 
     #[test]
     fn a_clock_that_was_put_right_counts_as_that_with_the_next_telling() {
-        let (clocks, mut telling) = (told(&[0]), Telling::default());
+        let (clocks, mut telling) = (told(&[0]), ClockSchedule::default());
         let reading = |set_ms, uptime_ms| Reading {
             time: Time(1_000_000_000).plus_ms(set_ms + uptime_ms),
             uptime_ms,
         };
         assert_eq!(
             telling.due(reading(0, 0)),
-            WORDS_MAX,
+            CLOCK_READINGS_MAX,
             "it may have been set while nobody was told"
         );
         assert_eq!(telling.due(reading(0, 999)), 0);
@@ -232,7 +232,7 @@ mod tests {
             1,
             "slewed, or told by a thread that had to wait"
         );
-        assert_eq!(telling.due(reading(HOUR_MS, 1_500)), WORDS_MAX);
+        assert_eq!(telling.due(reading(HOUR_MS, 1_500)), CLOCK_READINGS_MAX);
         assert_eq!(telling.due(reading(HOUR_MS, 1_600)), 0);
         let again = telling.due(reading(0, 1_700));
         // Node 3 has a wrong clock, corrects it and sends it again. Then this node alone has a wrong one.

@@ -48,7 +48,7 @@ impl Forwarder {
         let (clients, taken) = channel();
         let leader = Arc::new(Mutex::new(Err("this node is starting: try again".to_owned())));
         let is_over = Arc::new(AtomicBool::new(false));
-        let mut work = Work {
+        let mut work = ForwardJob {
             poll,
             taken,
             leader: leader.clone(),
@@ -132,7 +132,7 @@ struct Waiting {
     from_ms: i64,
 }
 
-struct Work {
+struct ForwardJob {
     poll: Poll,
     taken: Receiver<TcpStream>,
     leader: Arc<Mutex<Leader>>,
@@ -145,7 +145,7 @@ struct Work {
     pairs: Slab<Pair>,
 }
 
-impl Work {
+impl ForwardJob {
     fn run(&mut self) -> io::Result<()> {
         let mut events = Events::with_capacity(1024);
         while !self.is_over.load(Ordering::Relaxed) {

@@ -7,10 +7,10 @@ use crate::clock::Clock;
 use crate::clocks::APART_MS_MAX;
 use crate::input::Input;
 use crate::member;
-use crate::membership::{LAG_MAX, Membership, Wish};
+use crate::membership::{LAG_MAX, Membership, OperatorRequest};
+use crate::operator_requests::OperatorRequests;
 use crate::peers::{CatchUp, Inbound, Packet, Peers, Subject};
 use crate::view::{Member, View};
-use crate::wishes::Wishes;
 use scurry_consensus::replica::{Message, NodeId, Sequence};
 use scurry_consensus::shard::{
     FrameBytes, Health, HostActions, LogPosition, Plan, RebuiltShard, ReceivedSnapshot, ShardGroup,
@@ -43,7 +43,7 @@ pub(crate) type Retire = Box<dyn Fn(&str) -> Result<(), String> + Send>;
 pub(crate) type Files = Arc<dyn Fn(u16) -> io::Result<Directory> + Send + Sync>;
 
 /// I/O of the groups: connections, log files and threads.
-pub(super) struct Ways {
+pub(super) struct GroupIo {
     pub(super) peers: Peers,
     pub(super) readers: Vec<LogFollower<Directory>>,
     pub(super) logs: Vec<LogId>,
@@ -60,7 +60,7 @@ pub(super) struct Ways {
     pub(super) inbox: Sender<Input>,
 }
 
-impl HostActions for Ways {
+impl HostActions for GroupIo {
     fn send(&mut self, shard: u16, message: &Message, bodies: Vec<FrameBytes>) -> bool {
         let mut bytes = Vec::new();
         message.encode(&mut bytes);
@@ -115,7 +115,7 @@ impl HostActions for Ways {
         if word == SnapshotMessage::Done {
             self.received.insert(shard, (to, number));
         }
-        self.say(shard, to, &CatchUp { number, word }, None);
+        self.send_snapshot_message(shard, to, &CatchUp { number, word }, None);
     }
 
     fn rebuild(&mut self, shard: u16, to: LogPosition) {
@@ -133,9 +133,15 @@ impl HostActions for Ways {
     }
 }
 
-impl Ways {
+impl GroupIo {
     /// Sends a message about a snapshot. A lost message is sent again by the thread that it comes from.
-    fn say(&mut self, shard: u16, to: NodeId, catch_up: &CatchUp, bytes: Option<FrameBytes>) {
+    fn send_snapshot_message(
+        &mut self,
+        shard: u16,
+        to: NodeId,
+        catch_up: &CatchUp,
+        bytes: Option<FrameBytes>,
+    ) {
         let Some(log) = self.logs.get(usize::from(shard)) else { return };
         let message = catch_up.encode(*log);
         let bodies = bytes.into_iter().collect();
@@ -148,10 +154,15 @@ impl Ways {
     }
 
     /// Starts to receive an offered snapshot, unless it is being received or was installed already.
-    fn offered(&mut self, shard: u16, from: NodeId, number: u64, offer: SnapshotOffer) {
+    fn on_snapshot_offer(&mut self, shard: u16, from: NodeId, number: u64, offer: SnapshotOffer) {
         if self.received.get(&shard) == Some(&(from, number)) {
             // The sender did not get the last answer, and has offered the snapshot again.
-            return self.say(shard, from, &CatchUp { number, word: SnapshotMessage::Done }, None);
+            return self.send_snapshot_message(
+                shard,
+                from,
+                &CatchUp { number, word: SnapshotMessage::Done },
+                None,
+            );
         }
         if let Some(receiving) = self.receiving(shard, from, number) {
             // The offer was repeated: the thread reports how much has been received, and the sender continues there.
@@ -169,7 +180,7 @@ impl Ways {
             Ok(receiving) => {
                 self.receiving.insert(shard, receiving);
             }
-            Err(why) => self.say(
+            Err(why) => self.send_snapshot_message(
                 shard,
                 from,
                 &CatchUp { number, word: SnapshotMessage::Refused(why) },
@@ -182,7 +193,7 @@ impl Ways {
 /// State of the host thread.
 pub(super) struct Host {
     pub(super) groups: Vec<ShardGroup>,
-    pub(super) ways: Ways,
+    pub(super) group_io: GroupIo,
     pub(super) membership: Membership,
     pub(super) retire: Retire,
     pub(super) member: Arc<member::Member>,
@@ -194,7 +205,7 @@ pub(super) struct Host {
     /// Why the last refused message of a node about a shard was refused. Each reason is logged once in a row.
     pub(super) refused: BTreeMap<(NodeId, u16), String>,
     pub(super) tick_ns: u64,
-    pub(super) wishes: Wishes,
+    pub(super) wishes: OperatorRequests,
     /// The health that was last sent to the other nodes, and the ticks since then.
     pub(super) told: (Health, u32),
 }
@@ -208,7 +219,7 @@ impl Host {
     fn run(mut self, inbox: &Receiver<Input>) {
         let mut next_ns = self.clock.monotonic_ns() + self.tick_ns;
         let mut stopping = None;
-        self.look_around();
+        self.refresh_slow_state();
         loop {
             let wait_ns = next_ns.saturating_sub(self.clock.monotonic_ns());
             match inbox.recv_timeout(Duration::from_nanos(wait_ns)) {
@@ -248,7 +259,7 @@ impl Host {
                         return;
                     }
                 }
-                self.look_around();
+                self.refresh_slow_state();
             }
             self.act();
         }
@@ -258,7 +269,7 @@ impl Host {
     fn act(&mut self) {
         for group in &mut self.groups {
             if group.broken.is_none() {
-                group.act(&mut self.ways);
+                group.act(&mut self.group_io);
             }
             match group.broken.take() {
                 None => {}
@@ -278,9 +289,9 @@ impl Host {
             Input::Rebuilt { shard, index, outcome } => {
                 self.with(shard, |group| group.rebuilt(outcome, index));
             }
-            Input::Peer(inbound) => self.hear(inbound),
-            Input::CatchUp(shard, news) => self.learn(shard, news),
-            Input::Wish(wish, reply) => match self.grant(wish) {
+            Input::Peer(inbound) => self.on_inbound(inbound),
+            Input::CatchUp(shard, news) => self.on_snapshot_news(shard, news),
+            Input::Wish(wish, reply) => match self.start_request(wish) {
                 Ok(()) => self.wishes.watch(wish, reply),
                 Err(why) => self.wishes.answer(reply, wish, Err(why)),
             },
@@ -294,7 +305,7 @@ impl Host {
         }
     }
 
-    fn hear(&mut self, inbound: Inbound) {
+    fn on_inbound(&mut self, inbound: Inbound) {
         match inbound {
             Inbound::Packet { from, packet } => {
                 let Packet { subject, shard, message, bodies } = packet;
@@ -306,7 +317,7 @@ impl Host {
                     return;
                 }
                 if subject == Subject::CatchUp {
-                    let outcome = self.hear_of_snapshot(shard, from, &message, bodies);
+                    let outcome = self.on_snapshot_message(shard, from, &message, bodies);
                     if let Err(why) = outcome {
                         tracing::warn!(node = %from, shard, "a word was not taken: {why}");
                     }
@@ -339,7 +350,7 @@ impl Host {
             }
             Inbound::Join { request, answer } => {
                 self.membership.ask(request, answer);
-                self.look_around();
+                self.refresh_slow_state();
             }
             Inbound::Hello { from, addresses } => self.membership.greeted(from, &addresses),
             Inbound::Mistaken { by, at, target } if self.membership.is_alone() => {
@@ -370,14 +381,14 @@ impl Host {
     }
 
     /// Handles a message of another node about a snapshot.
-    fn hear_of_snapshot(
+    fn on_snapshot_message(
         &mut self,
         shard: u16,
         from: NodeId,
         message: &[u8],
         mut bodies: Vec<FrameBytes>,
     ) -> Result<(), String> {
-        let log = *self.ways.logs.get(usize::from(shard)).ok_or("there is no such shard")?;
+        let log = *self.group_io.logs.get(usize::from(shard)).ok_or("there is no such shard")?;
         let CatchUp { number, word } = CatchUp::decode(log, message)?;
         match word {
             SnapshotMessage::Offer(offer) => {
@@ -386,19 +397,19 @@ impl Host {
                 if group.leader() != Some(from) {
                     return Err("it offers a snapshot and does not lead".to_owned());
                 }
-                let is_known = self.ways.receiving(shard, from, number).is_some();
+                let is_known = self.group_io.receiving(shard, from, number).is_some();
                 // Until the log begins with a snapshot that was received, receiving another one would remove its file.
                 if is_known || !group.is_exchanging() {
-                    self.ways.offered(shard, from, number, *offer);
+                    self.group_io.on_snapshot_offer(shard, from, number, *offer);
                 }
             }
             SnapshotMessage::Part { offset } => {
-                if let Some(receiving) = self.ways.receiving(shard, from, number) {
+                if let Some(receiving) = self.group_io.receiving(shard, from, number) {
                     receiving.part(offset, bodies.pop());
                 }
             }
             answer => {
-                if let Some(sending) = self.ways.sending.get(&(shard, from))
+                if let Some(sending) = self.group_io.sending.get(&(shard, from))
                     && sending.number == number
                 {
                     sending.answer(answer);
@@ -409,20 +420,22 @@ impl Host {
     }
 
     /// Handles a message of a thread that sends or receives a snapshot.
-    fn learn(&mut self, shard: u16, news: News) {
+    fn on_snapshot_news(&mut self, shard: u16, news: News) {
         match news {
-            News::Say { to, catch_up, bytes } => self.ways.say(shard, to, &catch_up, bytes),
+            News::SendMessage { to, catch_up, bytes } => {
+                self.group_io.send_snapshot_message(shard, to, &catch_up, bytes)
+            }
             News::Sent { to, outcome } => {
-                self.ways.sending.remove(&(shard, to));
+                self.group_io.sending.remove(&(shard, to));
                 self.with(shard, |group| match outcome {
                     Ok(index) => group.caught_up(to, index),
                     Err(why) => group.not_caught_up(to, &why),
                 });
             }
             // Another snapshot is being received by now, and its thread has removed the file of this one.
-            News::Came { from, number, .. }
-                if self.ways.receiving(shard, from, number).is_none() => {}
-            News::Came { from, number, offer } => {
+            News::SnapshotReceived { from, number, .. }
+                if self.group_io.receiving(shard, from, number).is_none() => {}
+            News::SnapshotReceived { from, number, offer } => {
                 let base = base_from(&offer.base);
                 self.with(shard, |group| match base {
                     Ok(base) => group.take_snapshot(ReceivedSnapshot { from, number, offer, base }),
@@ -433,15 +446,15 @@ impl Host {
     }
 
     /// Looks at state that changes slowly: the members, which node is to lead, and the view.
-    fn look_around(&mut self) {
+    fn refresh_slow_state(&mut self) {
         let now_ns = self.clock.monotonic_ns();
         self.membership.healths().is_now(now_ns);
-        self.tell_health();
-        let plans = self.membership.look(&mut self.groups, &mut self.ways.peers);
+        self.send_health();
+        let plans = self.membership.look(&mut self.groups, &mut self.group_io.peers);
         for plan in plans {
             self.groups.iter_mut().for_each(|group| group.plan(plan.clone()));
         }
-        self.leave_to_others();
+        self.yield_leadership();
         self.gather_leaders();
         self.step_down();
         self.show();
@@ -451,16 +464,16 @@ impl Host {
 
     /// Lets other nodes lead all shards while the memory of one shard is being recovered here: this node could not
     /// serve.
-    fn leave_to_others(&mut self) {
+    fn yield_leadership(&mut self) {
         let lacks_memory = self.groups.iter().any(ShardGroup::lacks_memory);
         self.groups.iter_mut().for_each(|group| group.let_others_lead(lacks_memory));
-        if lacks_memory && let Some(to) = self.membership.heir(&self.groups, LAG_MAX) {
+        if lacks_memory && let Some(to) = self.membership.transfer_target(&self.groups, LAG_MAX) {
             self.groups.iter_mut().for_each(|group| group.hand_over_if_settled(to));
         }
     }
 
     /// Sends this node's health to the other nodes, when it has changed or after [`HEALTH_TICKS`].
-    fn tell_health(&mut self) {
+    fn send_health(&mut self) {
         let health = self.membership.own_health(&self.groups);
         let (told, ticks) = &mut self.told;
         *ticks += 1;
@@ -472,7 +485,7 @@ impl Host {
         for (node, _) in self.membership.others() {
             let packet = Packet { subject, shard: 0, message: message.clone(), bodies: Vec::new() };
             // A lost packet is not repeated: the next one replaces it.
-            self.ways.peers.send(node, packet);
+            self.group_io.peers.send(node, packet);
         }
     }
 
@@ -495,7 +508,7 @@ impl Host {
         if !is_settled || !self.groups.iter().any(ShardGroup::is_device_stalled) {
             return;
         }
-        if let Some(to) = self.membership.heir(&self.groups, LAG_MAX) {
+        if let Some(to) = self.membership.transfer_target(&self.groups, LAG_MAX) {
             tracing::warn!(
                 node = %to,
                 "the device is full or stands still: another node is to lead"
@@ -507,7 +520,9 @@ impl Host {
     /// Hands leadership of all shards over to another node while this one stops. Returns false if no other node can
     /// lead.
     fn hand_over(&mut self) -> bool {
-        let Some(to) = self.membership.heir(&self.groups, u64::MAX) else { return false };
+        let Some(to) = self.membership.transfer_target(&self.groups, u64::MAX) else {
+            return false;
+        };
         let led = self.groups.iter_mut().filter(|group| group.leads());
         led.for_each(|group| group.hand_over(to));
         true
@@ -550,7 +565,7 @@ impl Host {
                 false => membership.health(id).cloned(),
             },
             lag: self.groups.iter().map(|group| group.lag(id)).sum(),
-            stands_still: self.groups.iter().any(|group| group.is_node_stalled(id)),
+            has_stalled: self.groups.iter().any(|group| group.is_node_stalled(id)),
         });
         let view = View {
             node: own,
@@ -564,11 +579,11 @@ impl Host {
         self.member.passages.leader_is(leader.map(|leader| (leader.id, leader.addresses.peer)));
         let main =
             leader.map(|Member { addresses, .. }| SocketAddr::new(addresses.ip, addresses.main));
-        self.member.forwarder.leader_is(main.ok_or_else(|| view.why_nobody()));
+        self.member.forwarder.leader_is(main.ok_or_else(|| view.no_leader_reason()));
         self.member.board.show(view);
     }
 
-    fn grant(&mut self, wish: Wish) -> Result<(), String> {
+    fn start_request(&mut self, wish: OperatorRequest) -> Result<(), String> {
         if !self.groups.iter().all(|group| group.leads() && group.is_settled()) {
             return Err("this node does not lead all shards, or a change is under way: ask again"
                 .to_owned());

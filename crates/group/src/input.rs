@@ -1,9 +1,9 @@
 //! The inputs of the host thread.
 
 use crate::catch_up::News;
-use crate::membership::Wish;
+use crate::membership::OperatorRequest;
+use crate::operator_requests::WishReply;
 use crate::peers::Inbound;
-use crate::wishes::WishReply;
 use scurry_consensus::replica::Index;
 use scurry_consensus::shard::{FromCore, RebuiltShard, Stored};
 
@@ -21,7 +21,7 @@ pub(crate) enum Input {
         outcome: Result<RebuiltShard, String>,
     },
     /// A request of an operator, and its reply for when it has ended.
-    Wish(Wish, WishReply),
+    Wish(OperatorRequest, WishReply),
     /// The cores have ended, and this node stops.
     Stop,
 }

@@ -5,10 +5,10 @@ use crate::clocks::Clocks;
 use crate::device_state::DeviceState;
 use crate::forward::Forwarder;
 use crate::input::Input;
-use crate::membership::Wish;
+use crate::membership::OperatorRequest;
+use crate::operator_requests::WishReply;
 use crate::peers::Passages;
-use crate::view::{Board, View};
-use crate::wishes::WishReply;
+use crate::view::{CurrentView, View};
 use mio::net::TcpStream;
 use scurry_ledger::Time;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use std::sync::mpsc::Sender;
 /// A node's part in its group. All cores share it.
 pub struct Member {
     pub(crate) inbox: Sender<Input>,
-    pub(crate) board: Board,
+    pub(crate) board: CurrentView,
     pub(crate) clock: Clock,
     /// The other nodes' clocks, to which the time of the ledger is held.
     pub(crate) clocks: Arc<Clocks>,
@@ -63,7 +63,7 @@ impl Member {
     }
 
     /// Starts an operation of the group; `reply` is called when it has ended. Returns false when this node stops.
-    pub fn ask(&self, wish: Wish, reply: WishReply) -> bool {
+    pub fn ask(&self, wish: OperatorRequest, reply: WishReply) -> bool {
         self.inbox.send(Input::Wish(wish, reply)).is_ok()
     }
 }

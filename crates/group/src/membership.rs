@@ -16,17 +16,17 @@ const VOTERS_MAX: usize = 5;
 
 /// A change that an operator requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wish {
+pub enum OperatorRequest {
     /// Make this node the leader.
     Transfer(NodeId),
     /// Remove this node from the group.
     Remove(NodeId),
 }
 
-impl Wish {
+impl OperatorRequest {
     /// Returns the node that it is about.
     pub fn node(self) -> NodeId {
-        let (Wish::Transfer(id) | Wish::Remove(id)) = self;
+        let (OperatorRequest::Transfer(id) | OperatorRequest::Remove(id)) = self;
         id
     }
 }
@@ -94,7 +94,7 @@ impl Membership {
             accepted,
             write,
         };
-        membership.learn(members, &BTreeSet::new());
+        membership.set_from_log(members, &BTreeSet::new());
         membership
     }
 
@@ -216,7 +216,7 @@ impl Membership {
     /// Returns the voter, other than this node, that should lead next: first one that could serve at once, then the one
     /// that lacks fewest entries of the shards that are led here, and at most `lag_max`. None if no reached voter
     /// qualifies.
-    pub(super) fn heir(&self, groups: &[ShardGroup], lag_max: u64) -> Option<NodeId> {
+    pub(super) fn transfer_target(&self, groups: &[ShardGroup], lag_max: u64) -> Option<NodeId> {
         let voters = groups.first()?.replica.membership().members.voters().iter().copied();
         let others = voters.filter(|id| *id != self.node && self.is_reached(*id));
         let lag = |id| groups.iter().filter_map(|group| group.lag(id)).sum::<u64>();
@@ -229,7 +229,7 @@ impl Membership {
     /// connected until its removal is committed, since its acknowledgement may be needed for that. A node knows its own
     /// addresses better than the log. So does a member that has reported its addresses, until the log names other
     /// addresses of it.
-    fn learn(&mut self, members: &GroupMembers, has_a_say: &BTreeSet<NodeId>) {
+    fn set_from_log(&mut self, members: &GroupMembers, has_a_say: &BTreeSet<NodeId>) {
         let logged = of_log(members);
         let before = self.named.as_ref().map(of_log).unwrap_or_default();
         let is_as_before = |id: &NodeId| {
@@ -262,7 +262,7 @@ impl Membership {
     /// vote for a moment, and gets it back as a node that has joined does. This waits while a voter is away, since the
     /// missing vote would then be needed. A leader whose own addresses have changed transfers to a voter whose
     /// addresses have not: that one may reach nodes that do not know this one's new addresses yet.
-    fn tell(&self, groups: &[ShardGroup]) -> Option<Plan> {
+    fn readdress(&self, groups: &[ShardGroup]) -> Option<Plan> {
         let members = &groups.first()?.replica.membership().members;
         let voters = members.voters();
         let is_there = |id: &NodeId| self.is_reached(*id);
@@ -314,7 +314,7 @@ impl Membership {
             };
             if let Some(named) = first.named.as_ref().filter(is_own) {
                 let in_force = groups.iter().flat_map(|group| group.replica.membership().nodes());
-                self.learn(&named.clone(), &in_force.collect());
+                self.set_from_log(&named.clone(), &in_force.collect());
             }
             let known = self.known.iter().map(|(id, (addresses, votes))| {
                 let Addresses { peer, ip, main, cores } = addresses.clone();
@@ -334,7 +334,7 @@ impl Membership {
         }
         // One change at a time: the next is looked for when this one is in force in all shards.
         let plan =
-            self.admit(groups).or_else(|| self.promote(groups)).or_else(|| self.tell(groups));
+            self.admit(groups).or_else(|| self.promote(groups)).or_else(|| self.readdress(groups));
         plan.into_iter().collect()
     }
 
@@ -381,7 +381,7 @@ impl Membership {
         if members.iter().any(|member| member == id) {
             return None;
         }
-        let gone = match self.gives_way(groups.len(), &members, request) {
+        let gone = match self.replaced_member(groups.len(), &members, request) {
             Ok(gone) => gone,
             Err(refusal) => {
                 let (_, answer) = self.asking.remove(0);
@@ -401,7 +401,7 @@ impl Membership {
 
     /// Returns the member that is removed when a node is admitted. None if no member is. An error says why the node is
     /// not admitted, now or at all.
-    fn gives_way(
+    fn replaced_member(
         &self,
         threads: usize,
         members: &Members,
@@ -470,22 +470,28 @@ impl Membership {
 
     /// Returns the change that an operator has requested. The members and the leader may have changed since the request
     /// was sent, so everything is checked here.
-    pub(super) fn grant(&self, wish: &Wish, groups: &[ShardGroup]) -> Result<Plan, String> {
+    pub(super) fn grant(
+        &self,
+        wish: &OperatorRequest,
+        groups: &[ShardGroup],
+    ) -> Result<Plan, String> {
         let members = &groups.first().ok_or("there is no shard")?.replica.membership().members;
         match *wish {
-            Wish::Transfer(to) if to == self.node => Err("this node leads already".to_owned()),
-            Wish::Transfer(to) if !members.voters().contains(&to) => {
+            OperatorRequest::Transfer(to) if to == self.node => {
+                Err("this node leads already".to_owned())
+            }
+            OperatorRequest::Transfer(to) if !members.voters().contains(&to) => {
                 Err("it has no vote".to_owned())
             }
-            Wish::Transfer(to) if !self.is_reached(to) => {
+            OperatorRequest::Transfer(to) if !self.is_reached(to) => {
                 Err("nothing is heard of it: it is down, stands still or is cut off".to_owned())
             }
-            Wish::Transfer(to) => Ok(Plan::Transfer(to)),
-            Wish::Remove(id) if id == self.node => Err("this node leads".to_owned()),
-            Wish::Remove(id) if !members.iter().any(|member| member == id) => {
+            OperatorRequest::Transfer(to) => Ok(Plan::Transfer(to)),
+            OperatorRequest::Remove(id) if id == self.node => Err("this node leads".to_owned()),
+            OperatorRequest::Remove(id) if !members.iter().any(|member| member == id) => {
                 Err("it is no member".to_owned())
             }
-            Wish::Remove(id) => {
+            OperatorRequest::Remove(id) => {
                 let reached = |id: &NodeId| (*id, self.is_reached(*id));
                 if let Some(why) = too_few_without(id, members.voters().iter().map(reached)) {
                     return Err(why);
@@ -548,18 +554,18 @@ mod tests {
         assert_eq!(moved(&membership), [true, true, false]);
         let none = BTreeSet::new();
         // The node reads the old log again, and then a record with the reported addresses.
-        membership.learn(&named(&[100, 200, 300]), &none);
+        membership.set_from_log(&named(&[100, 200, 300]), &none);
         assert_eq!(ports(&membership), [101, 201, 300]);
-        membership.learn(&named(&[101, 201, 300]), &none);
+        membership.set_from_log(&named(&[101, 201, 300]), &none);
         assert_eq!(moved(&membership), [false; 3]);
         // Node 2 has moved again, and has reported that to other nodes only.
-        membership.learn(&named(&[101, 202, 300]), &none);
+        membership.set_from_log(&named(&[101, 202, 300]), &none);
         assert_eq!(ports(&membership), [101, 202, 300]);
         assert_eq!(moved(&membership), [false; 3]);
         // A node stays known until its removal is committed, since its acknowledgement may be needed for that.
-        membership.learn(&named(&[101, 202]), &BTreeSet::from([node(1), node(2), node(3)]));
+        membership.set_from_log(&named(&[101, 202]), &BTreeSet::from([node(1), node(2), node(3)]));
         assert_eq!(ports(&membership), [101, 202, 300]);
-        membership.learn(&named(&[101, 202]), &BTreeSet::from([node(1), node(2)]));
+        membership.set_from_log(&named(&[101, 202]), &BTreeSet::from([node(1), node(2)]));
         assert_eq!(ports(&membership), [101, 202]);
     }
 }

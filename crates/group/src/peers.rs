@@ -21,7 +21,7 @@ pub use admission::{Accepted, GroupMember, JoinRequest};
 pub(crate) use catch_up::CatchUp;
 pub use credentials::Credentials;
 pub(crate) use join::JoinReply;
-pub use join::{ask_to_join, is_looked_for};
+pub use join::{ask_to_join, find_seeking_member};
 pub(crate) use packet::{Packet, Subject};
 pub use passage::Passages;
 pub use socket::Sockets;
@@ -79,7 +79,7 @@ pub type Enter = Box<dyn Fn() -> io::Result<UnixStream> + Send + Sync>;
 /// The connections to all other nodes. Dropping it closes them.
 pub(crate) struct Peers {
     roster: Arc<Roster>,
-    links: BTreeMap<NodeId, Way>,
+    links: BTreeMap<NodeId, PeerLink>,
     /// Threads of links that were stopped and may not have ended yet.
     ending: Vec<JoinHandle<()>>,
     listener: TcpListener,
@@ -87,7 +87,7 @@ pub(crate) struct Peers {
 }
 
 /// A link and its thread.
-struct Way {
+struct PeerLink {
     link: Arc<Link>,
     thread: JoinHandle<()>,
 }
@@ -123,7 +123,7 @@ impl Peers {
         self.ending.retain(|thread| !thread.is_finished());
         let others = members.iter().filter(|(node, _)| *node != self.roster.own.node);
         let others: BTreeMap<NodeId, SocketAddr> = others.copied().collect();
-        let gone = |node: &NodeId, way: &mut Way| others.get(node) != Some(&way.link.address);
+        let gone = |node: &NodeId, way: &mut PeerLink| others.get(node) != Some(&way.link.address);
         for (_, way) in self.links.extract_if(.., gone) {
             way.link.stop();
             self.ending.push(way.thread);
@@ -137,7 +137,7 @@ impl Peers {
         for link in new {
             match roster::start(&link, &self.roster) {
                 Ok(thread) => {
-                    self.links.insert(link.node, Way { link, thread });
+                    self.links.insert(link.node, PeerLink { link, thread });
                 }
                 // The link is missing until the members are set again, which tries once more.
                 Err(error) => {

@@ -5,14 +5,14 @@ use crate::clock::Clock;
 use crate::clocks::Clocks;
 use crate::device_state::DeviceState;
 use crate::forward::Forwarder;
-use crate::host::{self, Files, Host, Rebuild, Retire, Ways};
+use crate::host::{self, Files, GroupIo, Host, Rebuild, Retire};
 use crate::input::Input;
 use crate::member::Member;
 use crate::membership::{Membership, Write};
+use crate::operator_requests::OperatorRequests;
 use crate::peers::{Accepted, Enter, Identity, Peers, Sockets};
 use crate::store;
-use crate::view::{Board, View};
-use crate::wishes::Wishes;
+use crate::view::{CurrentView, View};
 use scurry_codec::GroupMembers;
 use scurry_consensus::replica::{NodeId, Settings};
 use scurry_consensus::shard::{CoreEnd, Health, HealthTable, ShardGroup, ShardGroupParts, WakeFn};
@@ -148,7 +148,7 @@ pub fn start(
     let peers = peers.map_err(text)?;
     let member = Arc::new(Member {
         inbox: inbox.clone(),
-        board: Board::new(view),
+        board: CurrentView::new(view),
         clock,
         clocks,
         forwarder: Forwarder::start(clients_max).map_err(text)?,
@@ -157,7 +157,7 @@ pub fn start(
     });
     let host = Host {
         groups,
-        ways: Ways {
+        group_io: GroupIo {
             peers,
             readers,
             logs,
@@ -177,7 +177,7 @@ pub fn start(
         changes: Changes::default(),
         refused: BTreeMap::new(),
         tick_ns,
-        wishes: Wishes::default(),
+        wishes: OperatorRequests::default(),
         told: (Health::default(), 0),
     };
     let thread = host::start(host, inputs).map_err(text)?;

@@ -39,7 +39,7 @@ pub struct Member {
     /// Entries that it lacks, over all shards, as far as the leader knows. None if this node does not lead.
     pub lag: Option<u64>,
     /// Whether it lacks entries and has stored none of them for a second, as far as this node knows.
-    pub stands_still: bool,
+    pub has_stalled: bool,
 }
 
 impl Member {
@@ -49,7 +49,7 @@ impl Member {
     }
 
     fn as_voter(&self) -> Voter<'_> {
-        let Member { id, lag, stands_still, .. } = *self;
+        let Member { id, lag, has_stalled: stands_still, .. } = *self;
         let health = self.health.as_ref().filter(|_| self.is_connected);
         Voter { id, health, lag, stands_still }
     }
@@ -129,7 +129,7 @@ impl View {
     }
 
     /// Returns why no node leads: no majority is reached, or an election is in progress.
-    pub fn why_nobody(&self) -> String {
+    pub fn no_leader_reason(&self) -> String {
         let (reached, needed) = (self.reached(), self.needed());
         if reached < needed {
             let all = self.voters().count();
@@ -179,13 +179,13 @@ impl View {
 
 /// The newest view. The host thread replaces it, and other threads read it.
 #[derive(Debug)]
-pub(crate) struct Board {
+pub(crate) struct CurrentView {
     view: RwLock<Arc<View>>,
 }
 
-impl Board {
-    pub(crate) fn new(view: View) -> Board {
-        Board { view: RwLock::new(Arc::new(view)) }
+impl CurrentView {
+    pub(crate) fn new(view: View) -> CurrentView {
+        CurrentView { view: RwLock::new(Arc::new(view)) }
     }
 
     /// Returns the newest view.

@@ -52,7 +52,7 @@ impl Measurement {
                 leader.id, leader.addresses.ip
             )),
             Some(_) => Some("this node was elected and has not taken over yet".to_owned()),
-            None => Some(format!("no node of the group leads: {}", view.why_nobody())),
+            None => Some(format!("no node of the group leads: {}", view.no_leader_reason())),
         }
     }
 

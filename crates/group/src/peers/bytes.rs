@@ -13,9 +13,9 @@ pub(super) const FRONT_LEN: usize = 8;
 
 /// A reader that holds the bytes which were not read yet. Its methods return None if too few are left or their value is
 /// not valid.
-pub(super) struct Reader<'a>(pub(super) &'a [u8]);
+pub(super) struct PacketReader<'a>(pub(super) &'a [u8]);
 
-impl<'a> Reader<'a> {
+impl<'a> PacketReader<'a> {
     fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
         let (bytes, rest) = self.0.split_first_chunk()?;
         self.0 = rest;

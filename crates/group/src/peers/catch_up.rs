@@ -1,7 +1,7 @@
 //! Messages between two nodes about a snapshot, which the leader sends to a node that lacks more than its log still
 //! has. docs/formats/between-nodes.md has the bytes.
 
-use super::bytes::{Reader, put_bytes};
+use super::bytes::{PacketReader, put_bytes};
 use scurry_codec::{GroupMembers, LogBase};
 use scurry_consensus::replica::{Sequence, Term};
 use scurry_consensus::shard::{SnapshotMessage, SnapshotOffer};
@@ -50,7 +50,7 @@ impl CatchUp {
 
     /// Decodes a message about a snapshot of this log. An error if it is not one, or has extra bytes.
     pub(crate) fn decode(log: LogId, bytes: &[u8]) -> Result<CatchUp, String> {
-        let mut from = Reader(bytes);
+        let mut from = PacketReader(bytes);
         let read = (|| {
             let (number, kind) = (from.u64()?, from.u8()?);
             let word = match kind {

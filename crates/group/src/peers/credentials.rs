@@ -26,25 +26,25 @@ pub struct Credentials {
     files: NodeTlsSettings,
     /// The IP at which other nodes reach this one. The certificate must name it.
     ip: IpAddr,
-    kept: Mutex<Kept>,
+    kept: Mutex<KeptCredentials>,
     /// When the certificate expires, for metrics.
     gauge: Arc<ExpiryGauge>,
 }
 
-struct Kept {
-    texts: Texts,
-    sides: Sides,
+struct KeptCredentials {
+    texts: PemTexts,
+    sides: TlsSides,
     expiry: Option<Expiry>,
     /// The last error of replaced files that was logged. None while they are valid.
     said: Option<String>,
 }
 
 /// Contents of the files: certificate, key, CA.
-type Texts = [Vec<u8>; 3];
+type PemTexts = [Vec<u8>; 3];
 
 /// TLS settings for the two sides of a handshake.
 #[derive(Clone, Debug)]
-pub(super) struct Sides {
+pub(super) struct TlsSides {
     pub(super) dialler: Arc<ClientConfig>,
     pub(super) door: Arc<ServerConfig>,
 }
@@ -61,10 +61,10 @@ impl Credentials {
         gauge: Arc<ExpiryGauge>,
     ) -> Result<Credentials, TlsError> {
         let texts = texts(files)?;
-        let parts = Parts::of(files, &texts)?;
+        let parts = CredentialParts::of(files, &texts)?;
         parts.check(files, ip)?;
         pem::warn_of_readers(&files.key);
-        let kept = Kept::new(texts, &parts, files)?;
+        let kept = KeptCredentials::new(texts, &parts, files)?;
         kept.show_expiry(files, &gauge);
         Ok(Credentials { files: files.clone(), ip, kept: Mutex::new(kept), gauge })
     }
@@ -73,14 +73,14 @@ impl Credentials {
     #[cfg(test)]
     pub(super) fn unchecked(files: &NodeTlsSettings, ip: IpAddr) -> Credentials {
         let texts = texts(files).expect("files");
-        let parts = Parts::of(files, &texts).expect("certificates");
-        let kept = Mutex::new(Kept::new(texts, &parts, files).expect("a pair"));
+        let parts = CredentialParts::of(files, &texts).expect("certificates");
+        let kept = Mutex::new(KeptCredentials::new(texts, &parts, files).expect("a pair"));
         Credentials { files: files.clone(), ip, kept, gauge: Arc::default() }
     }
 
     /// Returns the settings of the newest usable files. While the files cannot be used, such as a new certificate with
     /// the old key, the previous ones stay in use.
-    pub(super) fn sides(&self) -> Sides {
+    pub(super) fn sides(&self) -> TlsSides {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         match self.newer(&kept.texts) {
             Ok(None) => kept.said = None,
@@ -104,21 +104,25 @@ impl Credentials {
     }
 
     /// Reads the files again. None if they have not changed.
-    fn newer(&self, before: &Texts) -> Result<Option<Kept>, TlsError> {
+    fn newer(&self, before: &PemTexts) -> Result<Option<KeptCredentials>, TlsError> {
         let texts = texts(&self.files)?;
         if texts == *before {
             return Ok(None);
         }
-        let parts = Parts::of(&self.files, &texts)?;
+        let parts = CredentialParts::of(&self.files, &texts)?;
         parts.check(&self.files, self.ip)?;
-        Kept::new(texts, &parts, &self.files).map(Some)
+        KeptCredentials::new(texts, &parts, &self.files).map(Some)
     }
 }
 
-impl Kept {
-    fn new(texts: Texts, parts: &Parts, files: &NodeTlsSettings) -> Result<Kept, TlsError> {
+impl KeptCredentials {
+    fn new(
+        texts: PemTexts,
+        parts: &CredentialParts,
+        files: &NodeTlsSettings,
+    ) -> Result<KeptCredentials, TlsError> {
         let (sides, expiry) = (parts.sides(files)?, Expiry::first_of(&parts.chain));
-        Ok(Kept { texts, sides, expiry, said: None })
+        Ok(KeptCredentials { texts, sides, expiry, said: None })
     }
 
     /// Sets the gauge to the end of validity, and logs a warning if that is near.
@@ -139,7 +143,7 @@ impl fmt::Debug for Credentials {
     }
 }
 
-fn texts(files: &NodeTlsSettings) -> Result<Texts, TlsError> {
+fn texts(files: &NodeTlsSettings) -> Result<PemTexts, TlsError> {
     Ok([
         pem::read(CERTIFICATE, &files.certificate)?,
         pem::read(KEY, &files.key)?,
@@ -153,7 +157,7 @@ pub(super) fn name_of(ip: IpAddr) -> ServerName<'static> {
 }
 
 /// The parsed files, with the means to check other certificates.
-struct Parts {
+struct CredentialParts {
     provider: Arc<CryptoProvider>,
     chain: Vec<CertificateDer<'static>>,
     key: PrivateKeyDer<'static>,
@@ -163,15 +167,18 @@ struct Parts {
     of_diallers: Arc<dyn ClientCertVerifier>,
 }
 
-impl Parts {
-    fn of(files: &NodeTlsSettings, [certificate, key, ca]: &Texts) -> Result<Parts, TlsError> {
+impl CredentialParts {
+    fn of(
+        files: &NodeTlsSettings,
+        [certificate, key, ca]: &PemTexts,
+    ) -> Result<CredentialParts, TlsError> {
         let provider = Arc::new(ring::default_provider());
         let roots = Arc::new(pem::roots(CA, ca, &files.ca)?);
         let of_doors =
             WebPkiServerVerifier::builder_with_provider(Arc::clone(&roots), Arc::clone(&provider));
         let of_diallers = WebPkiClientVerifier::builder_with_provider(roots, Arc::clone(&provider));
         let refused = |error| pem::refused(CA, &files.ca, error);
-        Ok(Parts {
+        Ok(CredentialParts {
             provider,
             chain: pem::certificates(certificate, &files.certificate)?,
             key: pem::private_key(key, &files.key)?,
@@ -180,7 +187,7 @@ impl Parts {
         })
     }
 
-    fn sides(&self, files: &NodeTlsSettings) -> Result<Sides, TlsError> {
+    fn sides(&self, files: &NodeTlsSettings) -> Result<TlsSides, TlsError> {
         let refused = |error| pem::no_pair(error, &files.certificate, &files.key);
         let dialler = ClientConfig::builder_with_provider(Arc::clone(&self.provider))
             .with_protocol_versions(&[&TLS13])
@@ -197,7 +204,7 @@ impl Parts {
         // Without tickets no session is resumed, so each handshake checks certificates. Also, the side that was dialled
         // must send nothing after its answer: the dialling side takes any further bytes for the end of the connection.
         door.send_tls13_tickets = 0;
-        Ok(Sides { dialler: Arc::new(dialler), door: Arc::new(door) })
+        Ok(TlsSides { dialler: Arc::new(dialler), door: Arc::new(door) })
     }
 
     /// Checks the certificate as other nodes will: signed by the CA, valid now, usable for both sides, and for this

@@ -7,7 +7,7 @@ use super::greeting::{Answer, Greeting, Hello, Unreadable};
 use super::join::JoinReply;
 use super::packet::{Subject, read_packet};
 use super::passage::carry;
-use super::roster::{Incoming, Passing, Roster, Seat};
+use super::roster::{GreetingSlot, Incoming, OpenPassage, Roster};
 use super::socket::Socket;
 use scurry_ledger::Time;
 use std::io;
@@ -67,7 +67,7 @@ fn begin(
 
 /// Answers the greeting and reads packets until the connection ends. A refusal is sent to the other side and reported
 /// to the host.
-fn serve(stream: TcpStream, address: SocketAddr, place: Seat, roster: &Arc<Roster>) {
+fn serve(stream: TcpStream, address: SocketAddr, place: GreetingSlot, roster: &Arc<Roster>) {
     let connection = format!("a connection from {address} was closed: ");
     let tell = |words| roster.strange(&connection, words);
     let silent = |error| tell(format!("it has not greeted: {error}"));
@@ -76,12 +76,12 @@ fn serve(stream: TcpStream, address: SocketAddr, place: Seat, roster: &Arc<Roste
         Err(error) => return silent(error),
     };
     let incoming = match meet(&mut socket, &place, roster) {
-        Ok(Met::Member(incoming)) => incoming,
-        Ok(Met::Passing(passing, near)) => {
+        Ok(AcceptedPeer::Member(incoming)) => incoming,
+        Ok(AcceptedPeer::Passing(passing, near)) => {
             drop(place);
             return let_pass(socket, near, &passing, roster);
         }
-        Ok(Met::Joiner(request)) => {
+        Ok(AcceptedPeer::Joiner(request)) => {
             let answer = JoinReply::new(request.node, socket, place, roster);
             return roster.hand(Inbound::Join { request, answer });
         }
@@ -90,7 +90,7 @@ fn serve(stream: TcpStream, address: SocketAddr, place: Seat, roster: &Arc<Roste
                 tracing::debug!("a refusal did not arrive: {error}");
             }
             tell(words);
-            return socket.part();
+            return socket.close_gracefully();
         }
         Err(Unreadable::Io(error)) => return silent(error),
     };
@@ -132,7 +132,7 @@ fn welcome(roster: &Roster) -> Answer {
 }
 
 /// Carries the requests of a member's door to the store of this process, and the replies back.
-fn let_pass(mut socket: Socket, near: UnixStream, passing: &Passing, roster: &Roster) {
+fn let_pass(mut socket: Socket, near: UnixStream, passing: &OpenPassage, roster: &Roster) {
     let node = passing.node;
     tracing::debug!(%node, "the door of a node has connected");
     let outcome = welcome(roster).write(&mut socket).and_then(|()| carry(&mut socket, near));
@@ -141,29 +141,33 @@ fn let_pass(mut socket: Socket, near: UnixStream, passing: &Passing, roster: &Ro
 }
 
 /// What an accepted connection is for.
-enum Met {
+enum AcceptedPeer {
     Member(Incoming),
     Joiner(JoinRequest),
     /// A passage, with a connection to the store of this process.
-    Passing(Passing, UnixStream),
+    Passing(OpenPassage, UnixStream),
 }
 
 /// Reads the greeting, and checks who has sent it. An error has the words of the refusal.
-fn meet(socket: &mut Socket, place: &Seat, roster: &Arc<Roster>) -> Result<Met, Unreadable> {
+fn meet(
+    socket: &mut Socket,
+    place: &GreetingSlot,
+    roster: &Arc<Roster>,
+) -> Result<AcceptedPeer, Unreadable> {
     let greeting = Greeting::read(socket)?;
     let (Greeting::Hello(Hello { addresses, .. })
     | Greeting::Passage(Hello { addresses, .. })
     | Greeting::Join(JoinRequest { addresses, .. })) = &greeting;
-    socket.vouches_for(addresses.peer.ip()).map_err(Unreadable::Words)?;
+    socket.check_certificate_ip(addresses.peer.ip()).map_err(Unreadable::Words)?;
     match greeting {
-        Greeting::Join(request) => Ok(Met::Joiner(request)),
+        Greeting::Join(request) => Ok(AcceptedPeer::Joiner(request)),
         Greeting::Hello(hello) => {
-            roster.arrive(&hello, place).map(Met::Member).map_err(Unreadable::Words)
+            roster.arrive(&hello, place).map(AcceptedPeer::Member).map_err(Unreadable::Words)
         }
         Greeting::Passage(hello) => {
             let passing = roster.pass(&hello, place).map_err(Unreadable::Words)?;
             let near = (roster.enter)().map_err(|error| Unreadable::Words(error.to_string()))?;
-            Ok(Met::Passing(passing, near))
+            Ok(AcceptedPeer::Passing(passing, near))
         }
     }
 }

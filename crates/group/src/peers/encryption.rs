@@ -1,6 +1,6 @@
 //! TLS on a blocking socket between two nodes. The first read or write also does the handshake.
 
-use super::credentials::{Sides, name_of};
+use super::credentials::{TlsSides, name_of};
 use rustls::client::verify_server_name;
 use rustls::server::ParsedCertificate;
 use rustls::{
@@ -24,13 +24,13 @@ pub(super) struct Encryption {
 
 impl Encryption {
     /// Creates the side that has dialled this address.
-    pub(super) fn dialler(sides: Sides, ip: IpAddr) -> io::Result<Encryption> {
+    pub(super) fn dialler(sides: TlsSides, ip: IpAddr) -> io::Result<Encryption> {
         let tls = ClientConnection::new(sides.dialler, name_of(ip)).map_err(io::Error::other)?;
         Ok(Encryption { tls: tls.into(), fault: None })
     }
 
     /// Creates the side that was dialled.
-    pub(super) fn door(sides: Sides) -> io::Result<Encryption> {
+    pub(super) fn door(sides: TlsSides) -> io::Result<Encryption> {
         let tls = ServerConnection::new(sides.door).map_err(io::Error::other)?;
         Ok(Encryption { tls: tls.into(), fault: None })
     }
@@ -155,18 +155,18 @@ impl Encryption {
 
 /// The error for a side that does not trust the other, with the reason. It is carried inside an [`io::Error`].
 #[derive(Debug)]
-pub(super) struct Distrust(pub(super) String);
+pub(super) struct CertificateFault(pub(super) String);
 
-impl fmt::Display for Distrust {
+impl fmt::Display for CertificateFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl std::error::Error for Distrust {}
+impl std::error::Error for CertificateFault {}
 
 fn distrust(error: &Error) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, Distrust(words(error)))
+    io::Error::new(io::ErrorKind::InvalidData, CertificateFault(words(error)))
 }
 
 /// Returns the reason of an error in words, with what to do about it.

@@ -3,9 +3,9 @@
 
 use super::admission::{Accepted, GroupMember, JoinAnswer, JoinRequest};
 use super::bytes::{
-    Reader, malformed, put_address, put_addresses, put_bytes, put_sheet, read_sheet,
+    PacketReader, malformed, put_address, put_addresses, put_bytes, put_sheet, read_sheet,
 };
-use super::encryption::Distrust;
+use super::encryption::CertificateFault;
 use super::socket::Socket;
 use crate::view::Addresses;
 use scurry_consensus::replica::NodeId;
@@ -67,7 +67,7 @@ pub(super) enum Unreadable {
 impl From<io::Error> for Unreadable {
     fn from(error: io::Error) -> Unreadable {
         match error.downcast() {
-            Ok(Distrust(words)) => Unreadable::Words(words),
+            Ok(CertificateFault(words)) => Unreadable::Words(words),
             Err(error) if error.kind() == io::ErrorKind::InvalidData => {
                 Unreadable::Words(format!("no greeting: {error}"))
             }
@@ -81,7 +81,7 @@ pub(super) fn greet(socket: &mut Socket, greeting: &Greeting) -> Result<(Answer,
     let written = greeting.write(socket).map_err(Unreadable::from);
     let answer = written.and_then(|()| Answer::read(socket));
     if matches!(answer, Err(Unreadable::Words(_))) {
-        socket.part();
+        socket.close_gracefully();
     }
     answer
 }
@@ -98,7 +98,7 @@ impl Greeting {
             return Err(Unreadable::Words(version.fault("the node that has dialled")));
         };
         let sheet = read_sheet(from)?;
-        let mut reader = Reader(&sheet);
+        let mut reader = PacketReader(&sheet);
         let greeting = Greeting::of(&mut reader).filter(|_| reader.0.is_empty());
         Ok(greeting
             .ok_or_else(|| malformed(format!("its fields are not those of version {spoken}")))?)
@@ -126,7 +126,7 @@ impl Greeting {
         sheet
     }
 
-    fn of(reader: &mut Reader<'_>) -> Option<Greeting> {
+    fn of(reader: &mut PacketReader<'_>) -> Option<Greeting> {
         match reader.u8()? {
             1 => Hello::of(reader).map(Greeting::Hello),
             2 => Some(Greeting::Join(JoinRequest {
@@ -141,7 +141,7 @@ impl Greeting {
 }
 
 impl Hello {
-    fn of(reader: &mut Reader<'_>) -> Option<Hello> {
+    fn of(reader: &mut PacketReader<'_>) -> Option<Hello> {
         Some(Hello {
             store: reader.u64()?,
             node: NodeId::new(reader.u64()?)?,
@@ -161,7 +161,7 @@ impl Answer {
     pub(super) fn read(from: &mut impl Read) -> Result<(Answer, u16), Unreadable> {
         let version = read_opening(from)?;
         let sheet = read_sheet(from)?;
-        let mut reader = Reader(&sheet);
+        let mut reader = PacketReader(&sheet);
         let answer = Answer::of(&mut reader).filter(|_| reader.0.is_empty());
         match (version.spoken, answer) {
             // Refusals have the same form in all versions, and their reason is better than one about versions.
@@ -212,7 +212,7 @@ impl Answer {
         sheet
     }
 
-    fn of(reader: &mut Reader<'_>) -> Option<Answer> {
+    fn of(reader: &mut PacketReader<'_>) -> Option<Answer> {
         Some(match reader.u8()? {
             1 => Answer::Welcome {
                 store: reader.u64()?,
@@ -234,7 +234,7 @@ fn put_text(sheet: &mut Vec<u8>, kind: u8, text: &str) {
     put_bytes(sheet, &text.as_bytes()[..text.floor_char_boundary(TEXT_LEN_MAX)]);
 }
 
-fn accepted(reader: &mut Reader<'_>) -> Option<Accepted> {
+fn accepted(reader: &mut PacketReader<'_>) -> Option<Accepted> {
     let (store, founder) = (reader.u64()?, NodeId::new(reader.u64()?)?);
     let (generation, restored) = (reader.u32()?, reader.u32()?);
     let threads = reader.u16()?;

@@ -2,8 +2,8 @@
 
 use super::admission::{Accepted, JoinAnswer, JoinRequest};
 use super::greeting::{Answer, Greeting, Hello, Unreadable, greet};
-use super::roster::{Roster, Seat};
-use super::socket::{Dialling, Socket, Sockets};
+use super::roster::{GreetingSlot, Roster};
+use super::socket::{DialledSocket, Socket, Sockets};
 use scurry_consensus::replica::NodeId;
 use std::collections::BTreeMap;
 use std::io;
@@ -31,7 +31,7 @@ const LOOK_PAUSE: Duration = Duration::from_millis(20);
 pub(crate) struct JoinReply {
     node: NodeId,
     socket: Box<Socket>,
-    _place: Seat,
+    _place: GreetingSlot,
     roster: Arc<Roster>,
 }
 
@@ -39,7 +39,7 @@ impl JoinReply {
     pub(super) fn new(
         node: NodeId,
         socket: Socket,
-        place: Seat,
+        place: GreetingSlot,
         roster: &Arc<Roster>,
     ) -> JoinReply {
         let roster = Arc::clone(roster);
@@ -73,7 +73,7 @@ impl std::fmt::Debug for JoinReply {
 /// # Errors
 ///
 /// If the mode of the listener cannot be changed.
-pub fn is_looked_for(
+pub fn find_seeking_member(
     listener: &TcpListener,
     sockets: &Sockets,
     goes_on: &dyn Fn() -> bool,
@@ -202,7 +202,7 @@ fn ask(
     request: &JoinRequest,
     sockets: &Sockets,
 ) -> Result<JoinAnswer, Unreadable> {
-    let stream = Dialling::new(address)?.connect(address, sockets.greeting_ms)?;
+    let stream = DialledSocket::new(address)?.connect(address, sockets.greeting_ms)?;
     let mut socket = sockets.dialled(stream, ANSWER_MS)?;
     match greet(&mut socket, &Greeting::Join(request.clone()))?.0 {
         Answer::Join(answer) => Ok(answer),

@@ -123,7 +123,7 @@ pub(super) fn read_packet(from: &mut impl Read) -> io::Result<Option<Packet>> {
         }
     }
     let (len, stored) = front_of(front);
-    let mut part = Part { from, left: usize::try_from(len).unwrap_or(usize::MAX), sum: 0 };
+    let mut part = PacketPart { from, left: usize::try_from(len).unwrap_or(usize::MAX), sum: 0 };
     if !(FIXED_LEN..=PACKET_LEN_MAX).contains(&part.left) {
         return Err(malformed(format!(
             "a packet of {len} bytes, where {FIXED_LEN} to {PACKET_LEN_MAX} can be"
@@ -152,14 +152,14 @@ pub(super) fn read_packet(from: &mut impl Read) -> io::Result<Option<Packet>> {
 }
 
 /// The rest of a packet that is being read.
-struct Part<'a, R> {
+struct PacketPart<'a, R> {
     from: &'a mut R,
     left: usize,
     /// Checksum of the bytes that were read.
     sum: u32,
 }
 
-impl<R: Read> Part<'_, R> {
+impl<R: Read> PacketPart<'_, R> {
     fn fill(&mut self, bytes: &mut [u8]) -> io::Result<()> {
         self.from.read_exact(bytes)?;
         self.left -= bytes.len();
@@ -236,9 +236,9 @@ mod tests {
     }
 
     /// A writer that accepts few bytes at a time, as a socket does whose buffer is nearly full.
-    struct Narrow(Vec<u8>);
+    struct NarrowWriter(Vec<u8>);
 
-    impl Write for Narrow {
+    impl Write for NarrowWriter {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             let len = bytes.len().min(5);
             self.0.extend(&bytes[..len]);
@@ -252,7 +252,7 @@ mod tests {
 
     #[test]
     fn a_sink_that_takes_little_gets_all() {
-        let mut sink = Narrow(Vec::new());
+        let mut sink = NarrowWriter(Vec::new());
         write_packets(&packets(), &mut sink).unwrap();
         assert_eq!(sink.0, bytes_of(&packets()));
     }

@@ -4,7 +4,7 @@
 
 use super::greeting::Greeting;
 use super::roster::{NoLink, Roster};
-use super::socket::{Dialling, Socket};
+use super::socket::{DialledSocket, Socket};
 use mio::{Events, Interest, Poll, Token};
 use scurry_consensus::replica::NodeId;
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 /// Divisor of the time for a greeting between nodes: clients wait for a passage, so it fails sooner.
-const HASTE: i64 = 5;
+const GREETING_DIVISOR: i64 = 5;
 /// Size of the buffer for each direction, bytes.
 const BUFFER_LEN: usize = 64 << 10;
 
@@ -73,15 +73,15 @@ impl Passages {
             return Err("this node was just elected: try again".to_owned());
         }
         self.dial(node, address).map_err(|no_link| match no_link {
-            NoLink::Away(error) => format!("the node that leads is not reached: {error}"),
+            NoLink::NotReached(error) => format!("the node that leads is not reached: {error}"),
             NoLink::Refused(words) => format!("the node that leads refuses this one: {words}"),
         })
     }
 
     fn dial(&self, node: NodeId, address: SocketAddr) -> Result<UnixStream, NoLink> {
-        let dialling = Dialling::new(address)?;
+        let dialling = DialledSocket::new(address)?;
         let opened = self.opened((node, address), dialling.copy()?)?;
-        let within_ms = self.roster.sockets.greeting_ms / HASTE;
+        let within_ms = self.roster.sockets.greeting_ms / GREETING_DIVISOR;
         let stream = dialling.connect(address, within_ms)?;
         let mut socket = self.roster.sockets.dialled(stream, within_ms)?;
         self.roster.introduce(&mut socket, node, Greeting::Passage)?;
@@ -164,14 +164,14 @@ pub(super) fn carry(far: &mut Socket, mut near: UnixStream) -> io::Result<()> {
 }
 
 /// One side of a passage. Its calls do not block.
-trait Side {
+trait PassageSide {
     fn take(&mut self, room: &mut [u8]) -> io::Result<usize>;
     fn put(&mut self, bytes: &[u8]) -> io::Result<usize>;
     /// Sends what [`Side::put`] has accepted and not sent. An error while some of it is left.
     fn push(&mut self) -> io::Result<()>;
 }
 
-impl Side for Socket {
+impl PassageSide for Socket {
     fn take(&mut self, room: &mut [u8]) -> io::Result<usize> {
         Socket::take(self, room)
     }
@@ -185,7 +185,7 @@ impl Side for Socket {
     }
 }
 
-impl Side for UnixStream {
+impl PassageSide for UnixStream {
     fn take(&mut self, room: &mut [u8]) -> io::Result<usize> {
         self.read(room)
     }
@@ -213,7 +213,7 @@ struct Flow {
 
 impl Flow {
     /// Moves some bytes. Returns false if it would block.
-    fn step(&mut self, from: &mut impl Side, to: &mut impl Side) -> io::Result<bool> {
+    fn step(&mut self, from: &mut impl PassageSide, to: &mut impl PassageSide) -> io::Result<bool> {
         if self.is_over {
             return Ok(false);
         }

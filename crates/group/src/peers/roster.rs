@@ -4,9 +4,9 @@
 use super::bytes::malformed;
 use super::greeting::{Answer, Greeting, Hello, Unreadable, greet};
 use super::packet::{Packet, Subject, write_packets};
-use super::socket::{Dialling, Socket, Sockets};
+use super::socket::{DialledSocket, Socket, Sockets};
 use super::{Enter, Identity, Inbound, Inbox};
-use crate::clocks::{Clocks, Telling};
+use crate::clocks::{ClockSchedule, Clocks};
 use scurry_consensus::replica::NodeId;
 use scurry_ledger::Time;
 use std::collections::{BTreeMap, BTreeSet};
@@ -84,7 +84,7 @@ struct Peer {
 }
 
 /// A slot among the connections that are being greeted. Dropping it frees the slot.
-pub(super) struct Seat {
+pub(super) struct GreetingSlot {
     roster: Arc<Roster>,
     number: u64,
 }
@@ -97,19 +97,19 @@ pub(super) struct Incoming {
 }
 
 /// A passage that a member has dialled. Dropping it ends its registration.
-pub(super) struct Passing {
+pub(super) struct OpenPassage {
     roster: Arc<Roster>,
     pub(super) node: NodeId,
     number: u64,
 }
 
-impl Drop for Passing {
+impl Drop for OpenPassage {
     fn drop(&mut self) {
         self.roster.state().passages.remove(&self.number);
     }
 }
 
-impl Drop for Seat {
+impl Drop for GreetingSlot {
     fn drop(&mut self) {
         self.roster.state().greeting.remove(&self.number);
     }
@@ -184,7 +184,7 @@ impl Roster {
     }
 
     /// Returns a slot for a new connection. None if too many are being greeted, or if this node is stopping.
-    pub(super) fn place(self: &Arc<Self>, stream: &TcpStream) -> Option<Seat> {
+    pub(super) fn place(self: &Arc<Self>, stream: &TcpStream) -> Option<GreetingSlot> {
         let copy = stream.try_clone().ok()?;
         let mut state = self.state();
         if state.stopping || state.greeting.len() >= GREETING_MAX {
@@ -193,14 +193,14 @@ impl Roster {
         state.last += 1;
         let number = state.last;
         state.greeting.insert(number, copy);
-        Some(Seat { roster: Arc::clone(self), number })
+        Some(GreetingSlot { roster: Arc::clone(self), number })
     }
 
     /// Registers the connection on which a member will send. An older connection of the node is closed.
     pub(super) fn arrive(
         self: &Arc<Self>,
         hello: &Hello,
-        place: &Seat,
+        place: &GreetingSlot,
     ) -> Result<Incoming, String> {
         let node = hello.node;
         let (mut state, stream) = self.check_in(hello, place)?;
@@ -217,7 +217,11 @@ impl Roster {
     }
 
     /// Registers a passage, by which the door of a member asks the store of this process.
-    pub(super) fn pass(self: &Arc<Self>, hello: &Hello, place: &Seat) -> Result<Passing, String> {
+    pub(super) fn pass(
+        self: &Arc<Self>,
+        hello: &Hello,
+        place: &GreetingSlot,
+    ) -> Result<OpenPassage, String> {
         let node = hello.node;
         let (mut state, stream) = self.check_in(hello, place)?;
         let theirs = state.passages.values().filter(|(other, _)| *other == node).count();
@@ -225,14 +229,14 @@ impl Roster {
             return Err(format!("node {node} has {theirs} passages: it uses those"));
         }
         state.passages.insert(place.number, (node, stream));
-        Ok(Passing { roster: Arc::clone(self), node, number: place.number })
+        Ok(OpenPassage { roster: Arc::clone(self), node, number: place.number })
     }
 
     /// Checks that a connection is a member's, and takes it out of those that are being greeted.
     fn check_in(
         &self,
         hello: &Hello,
-        place: &Seat,
+        place: &GreetingSlot,
     ) -> Result<(MutexGuard<'_, State>, TcpStream), String> {
         self.check(hello)?;
         let node = hello.node;
@@ -465,14 +469,14 @@ struct Waiting {
 /// Why there is no connection.
 pub(super) enum NoLink {
     /// The node did not accept the connection or did not answer.
-    Away(io::Error),
+    NotReached(io::Error),
     /// One of the two sides has refused.
     Refused(String),
 }
 
 impl From<io::Error> for NoLink {
     fn from(error: io::Error) -> NoLink {
-        NoLink::Away(error)
+        NoLink::NotReached(error)
     }
 }
 
@@ -533,7 +537,7 @@ impl Link {
                     roster.dialled(self, false);
                     PAUSE_MAX
                 }
-                Err(NoLink::Away(error)) => {
+                Err(NoLink::NotReached(error)) => {
                     tracing::debug!(node = %self.node, address = %self.address, "no connection: {error}");
                     PAUSE_MAX
                 }
@@ -568,12 +572,12 @@ impl Link {
 
     fn dial(&self, roster: &Roster) -> Result<(Socket, u16), NoLink> {
         let greeting_ms = roster.sockets.greeting_ms;
-        let dialling = Dialling::new(self.address)?;
+        let dialling = DialledSocket::new(self.address)?;
         self.waiting().socket = Some(dialling.copy()?);
         let stream = dialling.connect(self.address, greeting_ms)?;
         // `stop` may have been called before the socket was connected, when shutting it down had no effect.
         if self.waiting().stopping {
-            return Err(NoLink::Away(io::ErrorKind::ConnectionAborted.into()));
+            return Err(NoLink::NotReached(io::ErrorKind::ConnectionAborted.into()));
         }
         let mut socket = roster.sockets.dialled(stream, greeting_ms)?;
         let version = roster.introduce(&mut socket, self.node, Greeting::Hello)?;
@@ -603,7 +607,7 @@ impl Link {
     /// Writes packets and this node's clock, if the other side understands it, until the connection ends or has to end.
     /// The clock is written first, so that a node which gets a vote from this one has its clock already.
     fn write(&self, socket: &mut Socket, clocks: Option<&Clocks>) -> io::Result<()> {
-        let mut telling = Telling::default();
+        let mut telling = ClockSchedule::default();
         loop {
             if let Some(own) = clocks.map(Clocks::own) {
                 for _ in 0..telling.due(own) {

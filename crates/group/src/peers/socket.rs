@@ -1,7 +1,7 @@
 //! A socket between two nodes. The greeting has a time limit; after it the socket is used in one direction.
 
 use super::credentials::Credentials;
-use super::encryption::{Distrust, Encryption, first_byte};
+use super::encryption::{CertificateFault, Encryption, first_byte};
 use crate::clock::Clock;
 use scurry_ledger::Time;
 use socket2::{Domain, SockRef, TcpKeepalive, Type};
@@ -74,21 +74,21 @@ impl Sockets {
         let first = first_byte(&mut wire)?.ok_or(io::ErrorKind::UnexpectedEof)?;
         let speaks_tls = first == HANDSHAKE;
         let layer = match &self.credentials {
-            None if speaks_tls => Layer::Stranger(TOO_MUCH),
+            None if speaks_tls => Layer::TlsMismatch(TOO_MUCH),
             None => Layer::Plain,
             Some(credentials) if speaks_tls => {
                 Layer::Tls(Box::new(Encryption::door(credentials.sides())?))
             }
-            Some(_) => Layer::Stranger(TOO_LITTLE),
+            Some(_) => Layer::TlsMismatch(TOO_LITTLE),
         };
         Ok(Socket { wire, layer })
     }
 
-    fn wire(&self, stream: TcpStream, ms: i64) -> io::Result<BufReader<Timed>> {
+    fn wire(&self, stream: TcpStream, ms: i64) -> io::Result<BufReader<TimedSocket>> {
         Ok(BufReader::with_capacity(READ_LEN, self.timed(stream, ms)?))
     }
 
-    fn timed(&self, stream: TcpStream, ms: i64) -> io::Result<Timed> {
+    fn timed(&self, stream: TcpStream, ms: i64) -> io::Result<TimedSocket> {
         stream.set_nodelay(true)?;
         let keepalive = TcpKeepalive::new()
             .with_time(KEEPALIVE)
@@ -97,18 +97,18 @@ impl Sockets {
         SockRef::from(&stream).set_tcp_keepalive(&keepalive)?;
         SockRef::from(&stream).set_tcp_user_timeout(Some(UNHEARD_MAX))?;
         let until_ms = Some(self.clock.read().uptime_ms + ms);
-        Ok(Timed { stream, clock: self.clock, until_ms })
+        Ok(TimedSocket { stream, clock: self.clock, until_ms })
     }
 }
 
 /// A socket that is not connected yet. Another thread can shut down a copy of it meanwhile.
-pub(super) struct Dialling {
+pub(super) struct DialledSocket {
     socket: socket2::Socket,
 }
 
-impl Dialling {
-    pub(super) fn new(address: SocketAddr) -> io::Result<Dialling> {
-        Ok(Dialling {
+impl DialledSocket {
+    pub(super) fn new(address: SocketAddr) -> io::Result<DialledSocket> {
+        Ok(DialledSocket {
             socket: socket2::Socket::new(Domain::for_address(address), Type::STREAM, None)?,
         })
     }
@@ -139,7 +139,7 @@ const TOO_MUCH: &str = "it speaks TLS, and this node speaks none with other node
 
 /// A connected socket.
 pub(super) struct Socket {
-    wire: BufReader<Timed>,
+    wire: BufReader<TimedSocket>,
     layer: Layer,
 }
 
@@ -149,7 +149,7 @@ enum Layer {
     Tls(Box<Encryption>),
     /// The other side uses TLS and this node does not, or the other way round. The reason can be written to it in plain
     /// bytes, and reads fail with it.
-    Stranger(&'static str),
+    TlsMismatch(&'static str),
 }
 
 impl Socket {
@@ -175,7 +175,7 @@ impl Socket {
     pub(super) fn take(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         match &mut self.layer {
             Layer::Tls(encryption) => encryption.take(&mut self.wire, bytes),
-            Layer::Plain | Layer::Stranger(_) => self.read(bytes),
+            Layer::Plain | Layer::TlsMismatch(_) => self.read(bytes),
         }
     }
 
@@ -183,7 +183,7 @@ impl Socket {
     pub(super) fn put(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match &mut self.layer {
             Layer::Tls(encryption) => encryption.put(&mut self.wire, bytes),
-            Layer::Plain | Layer::Stranger(_) => self.wire.get_mut().write(bytes),
+            Layer::Plain | Layer::TlsMismatch(_) => self.wire.get_mut().write(bytes),
         }
     }
 
@@ -191,7 +191,7 @@ impl Socket {
     pub(super) fn push(&mut self) -> io::Result<()> {
         match &mut self.layer {
             Layer::Tls(encryption) => encryption.push(&mut self.wire),
-            Layer::Plain | Layer::Stranger(_) => Ok(()),
+            Layer::Plain | Layer::TlsMismatch(_) => Ok(()),
         }
     }
 
@@ -207,10 +207,10 @@ impl Socket {
     }
 
     /// Checks that the certificate of the other side is for this address. Without TLS nothing is checked.
-    pub(super) fn vouches_for(&self, ip: IpAddr) -> Result<(), String> {
+    pub(super) fn check_certificate_ip(&self, ip: IpAddr) -> Result<(), String> {
         match &self.layer {
             Layer::Tls(encryption) => encryption.vouches_for(ip),
-            Layer::Plain | Layer::Stranger(_) => Ok(()),
+            Layer::Plain | Layer::TlsMismatch(_) => Ok(()),
         }
     }
 
@@ -229,7 +229,7 @@ impl Socket {
     /// Closes a connection before it is settled. It waits until the other side closes or the time limit ends, and
     /// discards what arrives: closing a socket with unread bytes resets the connection, and the last message could be
     /// lost.
-    pub(super) fn part(&mut self) {
+    pub(super) fn close_gracefully(&mut self) {
         // An error means that it is closed already.
         let _ = self.timed().stream.shutdown(Shutdown::Write);
         let (mut rest, mut left) = ([0; 4096], REST_LEN_MAX);
@@ -240,7 +240,7 @@ impl Socket {
         }
     }
 
-    fn timed(&mut self) -> &mut Timed {
+    fn timed(&mut self) -> &mut TimedSocket {
         self.wire.get_mut()
     }
 }
@@ -250,9 +250,10 @@ impl Read for Socket {
         match &mut self.layer {
             Layer::Plain => self.wire.read(bytes),
             Layer::Tls(encryption) => encryption.read(&mut self.wire, bytes),
-            Layer::Stranger(words) => {
-                Err(io::Error::new(io::ErrorKind::InvalidData, Distrust((*words).to_owned())))
-            }
+            Layer::TlsMismatch(words) => Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                CertificateFault((*words).to_owned()),
+            )),
         }
     }
 }
@@ -264,7 +265,7 @@ impl Write for Socket {
 
     fn write_vectored(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
         match &mut self.layer {
-            Layer::Plain | Layer::Stranger(_) => self.wire.get_mut().write_vectored(slices),
+            Layer::Plain | Layer::TlsMismatch(_) => self.wire.get_mut().write_vectored(slices),
             Layer::Tls(encryption) => encryption.write(&mut self.wire, slices),
         }
     }
@@ -275,13 +276,13 @@ impl Write for Socket {
 }
 
 /// A stream with one time limit for all its reads and writes.
-struct Timed {
+struct TimedSocket {
     stream: TcpStream,
     clock: Clock,
     until_ms: Option<i64>,
 }
 
-impl Timed {
+impl TimedSocket {
     /// Returns the time that is left. None without a limit. An error if it is over.
     fn left(&self) -> io::Result<Option<Duration>> {
         let Some(until_ms) = self.until_ms else { return Ok(None) };
@@ -292,7 +293,7 @@ impl Timed {
     }
 }
 
-impl Read for Timed {
+impl Read for TimedSocket {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         if let Some(left) = self.left()? {
             self.stream.set_read_timeout(Some(left))?;
@@ -301,7 +302,7 @@ impl Read for Timed {
     }
 }
 
-impl Write for Timed {
+impl Write for TimedSocket {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.write_vectored(&[IoSlice::new(bytes)])
     }

@@ -12,7 +12,7 @@ use scurry_engine::{
     shown_by_snapshots, survey_group,
 };
 use scurry_group::peers::{
-    self, Accepted, Identity, JoinRequest, Sockets, ask_to_join, is_looked_for,
+    self, Accepted, Identity, JoinRequest, Sockets, ask_to_join, find_seeking_member,
 };
 use scurry_group::view::Addresses;
 use scurry_group::{ShardFiles, Start};
@@ -250,7 +250,7 @@ fn may_begin(plan: &Plan<'_>, group: &GroupPlan<'_>) -> Result<(), StartError> {
     }
     let now_ms = || group.sockets.clock().read().uptime_ms;
     let until_ms = now_ms() + LOOK_MS;
-    let looked_for = is_looked_for(&group.listener, &group.sockets, &|| now_ms() < until_ms);
+    let looked_for = find_seeking_member(&group.listener, &group.sockets, &|| now_ms() < until_ms);
     match looked_for.map_err(StartError::system("the port for nodes"))? {
         None => Ok(()),
         Some(why) => Err(StartError::Group(format!("{told} was told to begin a group, and {why}"))),
@@ -346,7 +346,7 @@ fn ask_meanwhile_answering(
             // A node that looks for another node here belongs to the group that is being asked, whose answer will show
             // it.
             while goes_on() {
-                if let Err(error) = is_looked_for(listener, sockets, &goes_on) {
+                if let Err(error) = find_seeking_member(listener, sockets, &goes_on) {
                     tracing::debug!("the port for nodes: {error}");
                     return;
                 }

@@ -1,7 +1,7 @@
 //! Tests of nodes that authenticate with certificates: valid ones, and one of each kind that is refused.
 
 use super::*;
-use crate::peers::socket::{Dialling, Socket};
+use crate::peers::socket::{DialledSocket, Socket};
 use rcgen::{
     BasicConstraints, CertificateParams, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
     date_time_ymd,
@@ -329,7 +329,7 @@ fn files_count_when_they_fit_together_and_others_would_take_them() {
 fn connected(files: &NodeTlsSettings) -> (Socket, Socket) {
     let (listener, sockets) = (bind(), sockets(files));
     let address = listener.local_addr().unwrap();
-    let stream = Dialling::new(address).unwrap().connect(address, GREETING_MS).unwrap();
+    let stream = DialledSocket::new(address).unwrap().connect(address, GREETING_MS).unwrap();
     let (taken, _) = listener.accept().unwrap();
     let accepts = {
         let sockets = sockets.clone();

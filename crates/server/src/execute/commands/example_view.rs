@@ -31,7 +31,7 @@ pub(crate) fn view(own: u64, leader: Option<u64>, threads: u16) -> View {
                 voters: (1..=3).map(id).collect(),
                 hears: (1..=3).filter(|other| *other != u64::from(number)).map(id).collect(),
             }),
-            stands_still: false,
+            has_stalled: false,
             lag: (leader == Some(own)).then_some(if number == 3 { 5 } else { 0 }),
         }
     };

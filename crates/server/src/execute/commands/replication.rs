@@ -13,7 +13,7 @@ use crate::execute::node::Node;
 use crate::mail::message::Message;
 use crate::ticket::{Sender, Ticket};
 use scurry_group::view::{Member, View};
-use scurry_group::{Wish, WishOutcome, WishReply};
+use scurry_group::{OperatorRequest, WishOutcome, WishReply};
 use scurry_resp::{Args, Reply, parse_integer};
 use std::borrow::Cow;
 
@@ -84,7 +84,7 @@ pub(crate) fn transfer(
         if !member.is_connected {
             return Err("there is no connection to it".into());
         }
-        Ok(Some(Wish::Transfer(member.id)))
+        Ok(Some(OperatorRequest::Transfer(member.id)))
     })
 }
 
@@ -101,7 +101,7 @@ pub(crate) fn remove(
         }
         match view.too_few_without(member.id) {
             Some(why) => Err(why.into()),
-            None => Ok(Some(Wish::Remove(member.id))),
+            None => Ok(Some(OperatorRequest::Remove(member.id))),
         }
     })
 }
@@ -112,7 +112,7 @@ fn wish(
     client: &mut Client,
     args: Args<'_>,
     reply: &mut Reply<'_>,
-    what: impl FnOnce(&View, &Member) -> Result<Option<Wish>, Cow<'static, str>>,
+    what: impl FnOnce(&View, &Member) -> Result<Option<OperatorRequest>, Cow<'static, str>>,
 ) -> Effect {
     let (Some(view), Some(group)) = (&node.view, &node.group) else {
         reply.error(super::NO_GROUP);
@@ -143,7 +143,7 @@ fn wish(
 }
 
 /// Returns the function that sends a client the outcome of its request, by the mail of this core.
-fn reply_to(node: &Node, ticket: Ticket, wish: Wish) -> WishReply {
+fn reply_to(node: &Node, ticket: Ticket, wish: OperatorRequest) -> WishReply {
     let Ticket { key, client } = ticket;
     let sender = Sender { core: node.core, connection: key, client };
     let letterbox = node.mesh.own_letterbox();
@@ -152,7 +152,7 @@ fn reply_to(node: &Node, ticket: Ticket, wish: Wish) -> WishReply {
     })
 }
 
-fn bytes_of(wish: Wish, outcome: &WishOutcome) -> Vec<u8> {
+fn bytes_of(wish: OperatorRequest, outcome: &WishOutcome) -> Vec<u8> {
     match outcome {
         Ok(()) => b"+OK\r\n".to_vec(),
         Err(why) => format!("-ERR node {}: {why}\r\n", wish.node()).into_bytes(),

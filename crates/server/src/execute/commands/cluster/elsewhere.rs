@@ -87,7 +87,7 @@ impl EntryPort<'_> {
         let Some(leader) = self.view.leader(core) else {
             return Some(format!(
                 "CLUSTERDOWN no node leads shard {core}: {}",
-                self.view.why_nobody()
+                self.view.no_leader_reason()
             ));
         };
         let is_here = leader.id == self.view.node;

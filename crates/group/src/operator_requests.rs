@@ -1,7 +1,7 @@
 //! Requests of operators: TRANSFER and REMOVE. Each gets its reply when the change has ended, so that the operator can
 //! rely on it. A request that does not end in time gets an error that says how far it is.
 
-use crate::membership::{Membership, Wish};
+use crate::membership::{Membership, OperatorRequest};
 use scurry_consensus::shard::ShardGroup;
 
 /// Most requests that are in progress, and most replies that were not delivered yet.
@@ -19,7 +19,7 @@ pub type WishReply = Box<dyn Fn(&WishOutcome) -> bool + Send>;
 
 /// A request in progress.
 struct Open {
-    wish: Wish,
+    wish: OperatorRequest,
     reply: WishReply,
     ticks: u32,
 }
@@ -33,19 +33,19 @@ struct Answer {
 
 /// The requests in progress, and the replies that were not delivered yet.
 #[derive(Default)]
-pub(super) struct Wishes {
+pub(super) struct OperatorRequests {
     open: Vec<Open>,
     answers: Vec<Answer>,
 }
 
-impl Wishes {
+impl OperatorRequests {
     /// Reports whether no further request can be accepted.
     pub(super) fn are_too_many(&self) -> bool {
         self.open.len() >= OPEN_MAX
     }
 
     /// Adds a request that has begun.
-    pub(super) fn watch(&mut self, wish: Wish, reply: WishReply) {
+    pub(super) fn watch(&mut self, wish: OperatorRequest, reply: WishReply) {
         self.open.push(Open { wish, reply, ticks: 0 });
     }
 
@@ -65,7 +65,7 @@ impl Wishes {
     }
 
     /// Replies to a request with its outcome. A failure is also logged.
-    pub(super) fn answer(&mut self, reply: WishReply, wish: Wish, outcome: WishOutcome) {
+    pub(super) fn answer(&mut self, reply: WishReply, wish: OperatorRequest, outcome: WishOutcome) {
         if let Err(why) = &outcome {
             let id = wish.node();
             tracing::warn!(node = %id, ?wish, "a wish has not come true: {why}");
@@ -88,11 +88,15 @@ impl Wishes {
 }
 
 /// Returns the outcome of a request. None while it is in progress.
-fn outcome(wish: Wish, groups: &[ShardGroup], membership: &Membership) -> Option<WishOutcome> {
+fn outcome(
+    wish: OperatorRequest,
+    groups: &[ShardGroup],
+    membership: &Membership,
+) -> Option<WishOutcome> {
     let leads = groups.iter().all(ShardGroup::leads);
     let is_settled = leads && groups.iter().all(ShardGroup::is_settled);
     match wish {
-        Wish::Transfer(to) => {
+        OperatorRequest::Transfer(to) => {
             if groups.iter().all(|group| group.leader() == Some(to)) {
                 return Some(Ok(()));
             }
@@ -101,7 +105,7 @@ fn outcome(wish: Wish, groups: &[ShardGroup], membership: &Membership) -> Option
                 "it has not taken over, and this node leads on: look at its log and its lag";
             is_settled.then(|| Err(stays.to_owned()))
         }
-        Wish::Remove(id) => {
+        OperatorRequest::Remove(id) => {
             let leader = groups.first().and_then(ShardGroup::leader);
             if !leads && leader.is_some_and(|leader| leader != membership.node()) {
                 // A new leader may or may not commit the removal: only its state can tell.
@@ -128,12 +132,12 @@ fn outcome(wish: Wish, groups: &[ShardGroup], membership: &Membership) -> Option
 }
 
 /// Returns the error for a request that has timed out.
-fn unended(wish: Wish) -> String {
+fn unended(wish: OperatorRequest) -> String {
     match wish {
-        Wish::Transfer(_) => {
+        OperatorRequest::Transfer(_) => {
             "it is to lead, and does not yet: SCUR.REPLICA STATUS shows who does".to_owned()
         }
-        Wish::Remove(_) => "its removal has begun, and is not known to a majority of the others yet: stop nothing before \
+        OperatorRequest::Remove(_) => "its removal has begun, and is not known to a majority of the others yet: stop nothing before \
                             SCUR.REPLICA STATUS names it no more and can_lose_a_node or the lags say that the others are well"
             .to_owned(),
     }
