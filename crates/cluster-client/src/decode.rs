@@ -1,10 +1,11 @@
-//! Replies of RESP2 or RESP3 as the ledger's own types: the one decoder of SCUR replies for programs. docs/commands.md
-//! has the shapes.
+//! Replies of RESP2 or RESP3 as the ledger's own types: the one decoder of SCUR replies for programs, with
+//! `decode_store.rs` for reads of a whole store. docs/commands.md has the shapes.
 
+use crate::reader::{Reader, bytes, each, field, integer, key, list, status, unsigned};
 use redis::{ServerError, Value};
 use scurry_ledger::{
-    Answer, Cause, Checked, Code, Command, Cycle, Id, ItemAnswer, ItemKey, LimitSubject, Name,
-    Overrun, Period, Status, Time, UnitAmount,
+    Answer, Cause, Checked, Code, Command, Id, ItemAnswer, LimitSubject, Name, Overrun, Time,
+    UnitAmount,
 };
 use scurry_service::{
     AccountView, AllowanceView, Answered, AuditView, BucketTotals, BucketView, CallError,
@@ -35,7 +36,7 @@ pub fn decode(request: &Request, value: &Value) -> Result<Reply, CallError> {
 }
 
 /// Reads an error: a rejection of the ledger is `CODE number why`.
-pub fn refusal(error: &ServerError) -> Refusal {
+pub(crate) fn refusal(error: &ServerError) -> Refusal {
     let (name, details) = (error.code(), error.details().unwrap_or_default());
     match Code::ALL.iter().find(|code| code.name() == name) {
         Some(code) => {
@@ -243,137 +244,4 @@ fn audit(map: &Value) -> Option<AuditView> {
             Some(UnitAmount { unit: row.name()?, amount: row.integer()? })
         })?,
     })
-}
-
-/// The elements of an array, read one after another. Each read returns none where the element has another type.
-struct Reader<'a>(std::slice::Iter<'a, Value>);
-
-impl<'a> Reader<'a> {
-    fn of(value: &'a Value) -> Option<Reader<'a>> {
-        Some(Reader(list(value)?.iter()))
-    }
-
-    fn value(&mut self) -> Option<&'a Value> {
-        self.0.next()
-    }
-
-    fn integer(&mut self) -> Option<i64> {
-        integer(self.value()?)
-    }
-
-    fn unsigned(&mut self) -> Option<u64> {
-        unsigned(self.value()?)
-    }
-
-    fn flag(&mut self) -> Option<bool> {
-        Some(self.integer()? != 0)
-    }
-
-    fn code(&mut self) -> Option<Code> {
-        let name = bytes(self.value()?)?;
-        Code::ALL.iter().copied().find(|code| code.name().as_bytes() == name)
-    }
-
-    fn name(&mut self) -> Option<Name> {
-        Name::new(bytes(self.value()?)?)
-    }
-
-    fn id(&mut self) -> Option<Id> {
-        Id::new(bytes(self.value()?)?)
-    }
-
-    fn key(&mut self) -> Option<ItemKey> {
-        key(self.value()?)
-    }
-
-    fn time(&mut self) -> Option<Time> {
-        Some(Time(self.integer()?))
-    }
-
-    fn time_or_nil(&mut self) -> Option<Option<Time>> {
-        match self.value()? {
-            Value::Nil => Some(None),
-            value => Some(Some(Time(integer(value)?))),
-        }
-    }
-
-    fn period(&mut self) -> Option<Period> {
-        let name = bytes(self.value()?)?;
-        [Period::None, Period::Hour, Period::Day, Period::Week, Period::Month]
-            .into_iter()
-            .find(|period| period.name().as_bytes() == name)
-    }
-
-    fn cycle(&mut self) -> Option<Cycle> {
-        let period = self.period()?;
-        Some(Cycle { period, offset_minutes: i16::try_from(self.integer()?).ok()? })
-    }
-
-    /// Reads the cause of a denial, with which a reply ends where it has one to tell.
-    fn cause(&mut self, code: Code) -> Option<Cause> {
-        let Some(value) = self.value() else { return Some(Cause::of(code)) };
-        let told = bytes(value)?;
-        if let Some(limit) = told.strip_prefix(b"limit ") {
-            return Some(Cause::Limit(Name::new(limit)?));
-        }
-        let plain = [Cause::Balance, Cause::NoBucket, Cause::Chain, Cause::Status];
-        plain.into_iter().find(|cause| cause.word().is_some_and(|word| word.as_bytes() == told))
-    }
-}
-
-fn each<T>(value: &Value, read: impl Fn(&mut Reader<'_>) -> Option<T>) -> Option<Vec<T>> {
-    list(value)?.iter().map(|element| read(&mut Reader::of(element)?)).collect()
-}
-
-fn key(value: &Value) -> Option<ItemKey> {
-    match value {
-        Value::Int(number) => Some(ItemKey::Number(u32::try_from(*number).ok()?)),
-        value => ItemKey::new(bytes(value)?),
-    }
-}
-
-fn status(value: &Value) -> Option<Status> {
-    let name = bytes(value)?;
-    [Status::Active, Status::Suspended, Status::Closed]
-        .into_iter()
-        .find(|status| status.name().as_bytes() == name)
-}
-
-fn list(value: &Value) -> Option<&[Value]> {
-    match value {
-        Value::Array(list) => Some(list),
-        _ => None,
-    }
-}
-
-fn bytes(value: &Value) -> Option<&[u8]> {
-    match value {
-        Value::BulkString(bytes) => Some(bytes),
-        Value::SimpleString(text) => Some(text.as_bytes()),
-        Value::Okay => Some(b"OK"),
-        _ => None,
-    }
-}
-
-fn integer(value: &Value) -> Option<i64> {
-    match value {
-        Value::Int(number) => Some(*number),
-        _ => None,
-    }
-}
-
-fn unsigned(value: &Value) -> Option<u64> {
-    u64::try_from(integer(value)?).ok()
-}
-
-/// Returns the value under a name in a map, which RESP2 has as names and values in turn.
-fn field<'a>(map: &'a Value, name: &str) -> Option<&'a Value> {
-    let named = |key: &Value| bytes(key) == Some(name.as_bytes());
-    match map {
-        Value::Map(entries) => entries.iter().find(|(key, _)| named(key)).map(|(_, value)| value),
-        Value::Array(flat) => {
-            flat.chunks_exact(2).find(|pair| named(&pair[0])).map(|pair| &pair[1])
-        }
-        _ => None,
-    }
 }

@@ -6,16 +6,19 @@
 mod address;
 mod copies;
 mod decode;
+mod decode_store;
 mod error;
 pub mod form;
 mod line;
 mod node;
+mod reader;
 mod store;
 mod totals;
 
 pub use address::Address;
 pub use copies::{Copies, CopiesOutcome};
-pub use decode::{decode, refusal};
+pub use decode::decode;
+pub use decode_store::decode_store;
 pub use error::ClientError;
 pub use form::Member;
 pub use line::RetryInterrupted;

@@ -1,7 +1,10 @@
-//! Reads replies to SCUR.TOTALS, from one server or summed over all nodes of a cluster, and compares two of them.
+//! The totals of a store in the form of exports: reads them from one server or summed over all nodes of a cluster, and
+//! compares two of them.
 
+use crate::decode_store::totals;
 use crate::{ClientError, Node};
 use redis::{Value, cmd};
+use scurry_ledger as ledger;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -47,6 +50,11 @@ impl Totals {
         Totals::read(&reply).ok_or_else(|| ClientError::Totals(node.address().text().to_owned()))
     }
 
+    /// Parses a reply of RESP2 or RESP3. None when it has another shape.
+    pub fn read(reply: &Value) -> Option<Totals> {
+        totals(reply).as_ref().map(Totals::from)
+    }
+
     /// Reads and adds the sums of all these nodes.
     pub fn of_all(nodes: &mut [Node]) -> Result<Totals, ClientError> {
         let mut all = Totals::default();
@@ -54,22 +62,6 @@ impl Totals {
             all.add(&Totals::of(node)?);
         }
         Ok(all)
-    }
-
-    /// Parses a reply of RESP2 or RESP3. None when it has another shape.
-    pub fn read(reply: &Value) -> Option<Totals> {
-        let fields: Vec<(&Value, &Value)> = match reply {
-            Value::Array(flat) => flat.chunks_exact(2).map(|pair| (&pair[0], &pair[1])).collect(),
-            Value::Map(pairs) => pairs.iter().map(|(name, value)| (name, value)).collect(),
-            _ => return None,
-        };
-        let of = |name: &str| {
-            fields.iter().find(|(field, _)| text(field) == Some(name)).map(|(_, value)| *value)
-        };
-        let count = |name| number(of(name)?).and_then(|count| u64::try_from(count).ok());
-        let Value::Array(units) = of("units")? else { return None };
-        let units = units.iter().map(sums).collect::<Option<_>>()?;
-        Some(Totals { accounts: count("accounts")?, sessions: count("sessions")?, units })
     }
 
     /// Adds the sums of other accounts.
@@ -176,32 +168,23 @@ impl fmt::Display for Totals {
     }
 }
 
-fn sums(reply: &Value) -> Option<(String, Sums)> {
-    let Value::Array(words) = reply else { return None };
-    let (unit, amounts) = words.split_first()?;
-    let mut sums = Sums::default();
-    if amounts.len() != sums.all().len() {
-        return None;
-    }
-    for (sum, amount) in sums.all_mut().into_iter().zip(amounts) {
-        *sum = number(amount)?;
-    }
-    Some((text(unit)?.to_owned(), sums))
-}
-
-fn text(value: &Value) -> Option<&str> {
-    match value {
-        Value::BulkString(bytes) => std::str::from_utf8(bytes).ok(),
-        Value::SimpleString(text) => Some(text),
-        _ => None,
-    }
-}
-
-/// Parses a number; numbers that are too wide for the protocol's integer are sent as text.
-fn number(value: &Value) -> Option<i128> {
-    match value {
-        Value::Int(number) => Some(i128::from(*number)),
-        other => text(other)?.parse().ok(),
+impl From<&ledger::Totals> for Totals {
+    fn from(totals: &ledger::Totals) -> Totals {
+        let units = totals.units.iter().map(|unit| {
+            let sums = Sums {
+                available: unit.available,
+                held: unit.held,
+                credited: unit.credited,
+                refunded: unit.refunded,
+                consumed: unit.consumed,
+                expired: unit.expired,
+                voided: unit.voided,
+                overdrawn: unit.overdrawn,
+                uncollected: unit.uncollected,
+            };
+            (unit.unit.as_str().to_owned(), sums)
+        });
+        Totals { accounts: totals.accounts, sessions: totals.sessions, units: units.collect() }
     }
 }
 

@@ -1,9 +1,8 @@
 //! The grammar of `SCUR.WATCH`.
 
 use crate::options::{Options, once};
-use crate::position::WatchStart;
 use crate::scratch::{LowRequest, RareLists};
-use crate::{Args, Fault, Scratch};
+use crate::{Args, Fault, Scratch, WatchStart};
 
 /// Most thresholds in one command.
 pub const LOWS_MAX: usize = 16;

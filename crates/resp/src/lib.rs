@@ -22,7 +22,6 @@ mod number;
 mod options;
 mod piece;
 pub mod plain;
-mod position;
 mod read;
 mod reference;
 mod render;
@@ -53,7 +52,6 @@ pub use limits::{IDENTITIES_MAX, LIMIT_MS_MAX, LimitFault, check_limits, set_lim
 pub use list_request::{LIST_COUNT_MAX, ListRequest, list_row, parse_list};
 pub use number::parse_integer;
 pub use piece::{Piece, Pieces};
-pub use position::{Position, WatchStart};
 pub use read::{ENDED_SESSION, UNKNOWN_ACCOUNT, UNKNOWN_SESSION, unknown_account};
 pub use reference::{ReferencePage, details, reference, reference_pages};
 pub use render::{
@@ -64,6 +62,7 @@ pub use reply::{Protocol, Reply};
 pub use request::{Parsed, Parser, ProtocolError, RequestLimits, UNAUTHENTICATED_REQUEST_LEN_MAX};
 pub use requests::Requests;
 pub use scratch::{LowRequest, Scratch};
+pub use scurry_service::{Position, WatchStart};
 pub use shared_errors::{
     CHAIN_CROSS_SLOT, CROSS_SLOT, NO_INDEX_OF_MODULE, NO_LOG, NO_LOG_OF_MODULE, OUT_OF_MEMORY,
     WRONG_TYPE, is_unsupported_error,

@@ -8,17 +8,26 @@ mod arguments;
 mod command;
 mod encode;
 mod error;
+mod event;
+mod position;
 mod reply;
 mod request;
 mod service;
+mod store_read;
 mod view;
 
 pub use arguments::Arguments;
 pub use command::CommandBuf;
 pub use encode::{encode, encode_chain};
 pub use error::{CallError, Refusal};
+pub use event::{Event, EventCommit, EventField, EventId};
+pub use position::{Position, WatchStart};
 pub use reply::denied;
 pub use reply::{Answered, Reply};
 pub use request::{Read, Request, SessionStep, Write, command_name, with_links};
-pub use service::{Call, Service};
+pub use service::{Call, Service, StoreCall};
+pub use store_read::{
+    AccountList, FoundAccounts, ListCursor, ListRead, ListedAccount, Statement, StatementRead,
+    StoreRead, StoreReply,
+};
 pub use view::*;

@@ -1,17 +1,18 @@
 //! The store of a door that runs in an engine's process. Requests on accounts go to the cores of this process as mail,
 //! and replies return typed. On a follower of a group they go to the leader, in RESP over the connections between
-//! nodes. Commands on the store as a whole go in RESP in both cases, here over pairs of sockets. A connection executes
+//! nodes. Reads of the whole store go in RESP in both cases, here over pairs of sockets, because the cores of a node
+//! answer these together; the words stay in this file. A connection executes
 //! nothing while its replies wait for a sync of the log, so later requests use another connection and are part of the
 //! next sync.
 
 use crate::line::{Line, is_unsent};
-use crate::store::Store;
-use futures_util::FutureExt;
-use futures_util::future::BoxFuture;
 use redis::Value;
-use scurry_cluster_client::decode;
+use scurry_cluster_client::{decode, decode_store};
 use scurry_server::{Calls, CoreAccess, DoorRoute, Passage};
-use scurry_service::{Arguments, Call, CallError, Refusal, Reply, Request, Service};
+use scurry_service::{
+    AccountList, Arguments, Call, CallError, Refusal, Reply, Request, Service, StoreCall,
+    StoreRead, StoreReply,
+};
 use std::io;
 use std::ops::ControlFlow;
 use std::os::unix::net::UnixStream;
@@ -138,7 +139,24 @@ impl Shared {
         }
     }
 
-    /// Returns the answer to a command in words that changes nothing. Errors of RESP are among the values.
+    async fn read_store(self: &Arc<Self>, read: StoreRead) -> Result<StoreReply, CallError> {
+        let command = match &read {
+            // This store is one server.
+            StoreRead::List(list) if list.cursor.server > 0 => {
+                return Ok(StoreReply::List(AccountList::default()));
+            }
+            // A node that no longer leads answers PING, but refuses to read a key.
+            StoreRead::Ready => {
+                let mut command = Arguments::new("EXISTS");
+                command.push("readyz");
+                command
+            }
+            read => read.arguments(),
+        };
+        decode_store(&read, &self.ask(&command.packed()).await?)
+    }
+
+    /// Returns the answer to a command that changes nothing. Errors of RESP are among the values.
     async fn ask(self: &Arc<Self>, command: &[u8]) -> Result<Value, CallError> {
         let mut tries = Tries::new(self.wait, true);
         loop {
@@ -302,16 +320,9 @@ impl Service for Engine {
     fn call(&self, request: Request) -> Call<'_> {
         Box::pin(async move { self.0.call(request).await })
     }
-}
 
-impl Store for Engine {
-    fn execute<'a>(&'a self, arguments: &'a [Vec<u8>]) -> BoxFuture<'a, Result<Value, CallError>> {
-        let mut command = Arguments::default();
-        for argument in arguments {
-            command.push(argument);
-        }
-        let packed = command.packed();
-        async move { self.0.ask(&packed).await }.boxed()
+    fn read_store(&self, read: StoreRead) -> StoreCall<'_> {
+        Box::pin(async move { self.0.read_store(read).await })
     }
 }
 

@@ -1,5 +1,6 @@
 //! The stores that doors ask: the cores of this process ([`Engine`]), and servers that are reached over RESP
-//! ([`RespStore`]). Both implement [`Store`]. A [`Line`] is one connection to a server, which many requests share.
+//! ([`RespStore`]). Both implement [`scurry_service::Service`]. A [`Line`] is one connection to a server, which many
+//! requests share.
 
 mod engine;
 mod inbox;
@@ -7,11 +8,10 @@ mod line;
 mod reading_replies;
 mod resp_store;
 mod retry;
-mod store;
+mod servers;
 
 pub use engine::Engine;
 pub use inbox::{Inbox, Ticket, ended};
 pub use line::{Line, Terms};
 pub use resp_store::RespStore;
 pub use retry::{ASKED_AGAIN_MAX, LOOK_EVERY, pause};
-pub use store::Store;

@@ -2,9 +2,7 @@
 
 use crate::line::{CONNECT_PATIENCE, Line, Terms, is_unsent};
 use crate::retry::{ASKED_AGAIN_MAX, pause};
-use crate::store::Store;
-use futures_util::FutureExt;
-use futures_util::future::BoxFuture;
+use crate::servers::join;
 use redis::aio::ConnectionLike;
 use redis::cluster::ClusterClientBuilder;
 use redis::cluster_async::ClusterConnection;
@@ -15,8 +13,11 @@ use redis::{
     Cmd, ConnectionAddr, ConnectionInfo, ErrorKind, IntoConnectionInfo, RedisConnectionInfo,
     RedisError, RedisResult, ServerError, Value, cmd,
 };
-use scurry_cluster_client::decode;
-use scurry_service::{Call, CallError, Request, Service};
+use scurry_cluster_client::{decode, decode_store};
+use scurry_service::{
+    AccountList, Arguments, Call, CallError, ListCursor, ListRead, Request, Service, StoreCall,
+    StoreRead, StoreReply,
+};
 use std::sync::{PoisonError, RwLock};
 use std::time::Duration;
 use tokio::sync::Mutex;
@@ -257,69 +258,65 @@ impl RespStore {
     }
 }
 
+impl RespStore {
+    /// Returns the reply to one step of a list, from the server that the cursor names.
+    async fn list(&self, list: &ListRead, read: &StoreRead) -> Result<StoreReply, CallError> {
+        let (_, connection) = self.connection().await?;
+        let server = list.cursor.server;
+        let none = Ok(StoreReply::List(AccountList::default()));
+        if let Connection::One(_) = connection {
+            return match server {
+                0 => decode_store(read, &self.ask(command(&read.arguments()), To::Own).await?),
+                // The store has fewer servers now than when the cursor was issued.
+                _ => none,
+            };
+        }
+        let mut slots = cmd("CLUSTER");
+        slots.arg("SLOTS");
+        let mut primaries = primaries(&self.ask(slots, To::OwnerOf(b"")).await?);
+        // Sorted, so that a number means the same server in each call.
+        primaries.sort_unstable();
+        let Some(address) = primaries.get(server) else { return none };
+        let reply = self.ask(command(&read.arguments()), To::At(address)).await?;
+        let mut reply = decode_store(read, &reply)?;
+        if let StoreReply::List(AccountList { next: next @ None, .. }) = &mut reply {
+            *next = ListCursor::after(server, 0, server + 1 == primaries.len());
+        }
+        Ok(reply)
+    }
+}
+
 impl Service for RespStore {
     fn call(&self, request: Request) -> Call<'_> {
         Box::pin(async move {
-            let mut command = Cmd::new();
-            request.arguments().iter().for_each(|argument| {
-                command.arg(argument);
-            });
-            let reply = self.ask(command, To::Own).await?;
+            let reply = self.ask(command(&request.arguments()), To::Own).await?;
             decode(&request, &reply)
+        })
+    }
+
+    fn read_store(&self, read: StoreRead) -> StoreCall<'_> {
+        Box::pin(async move {
+            let to = match &read {
+                StoreRead::List(list) => return self.list(list, &read).await,
+                StoreRead::Totals | StoreRead::Find { .. } => To::Everyone,
+                StoreRead::Statement(_) | StoreRead::Bounds | StoreRead::Ready => To::Own,
+            };
+            match (self.ask(command(&read.arguments()), to).await?, &read) {
+                (Value::Map(replies), StoreRead::Totals | StoreRead::Find { .. }) => {
+                    let replies = replies.into_iter().map(|(_, reply)| reply);
+                    join(&read, &replies.collect::<Vec<_>>())
+                }
+                (reply, _) => decode_store(&read, &reply),
+            }
         })
     }
 }
 
-impl Store for RespStore {
-    fn execute<'a>(&'a self, arguments: &'a [Vec<u8>]) -> BoxFuture<'a, Result<Value, CallError>> {
-        self.ask(command(arguments), To::Own).boxed()
-    }
-
-    fn execute_everywhere<'a>(
-        &'a self,
-        arguments: &'a [Vec<u8>],
-    ) -> BoxFuture<'a, Result<Vec<Value>, CallError>> {
-        let replies = self.ask(command(arguments), To::Everyone);
-        async move {
-            Ok(match replies.await? {
-                Value::Map(replies) => replies.into_iter().map(|(_, reply)| reply).collect(),
-                reply => vec![reply],
-            })
-        }
-        .boxed()
-    }
-
-    fn execute_on<'a>(
-        &'a self,
-        server: usize,
-        arguments: &'a [Vec<u8>],
-    ) -> BoxFuture<'a, Result<Option<(Value, bool)>, CallError>> {
-        async move {
-            let (_, connection) = self.connection().await?;
-            if let Connection::One(_) = connection {
-                return Ok(match server {
-                    0 => Some((self.ask(command(arguments), To::Own).await?, true)),
-                    _ => None,
-                });
-            }
-            let mut slots = cmd("CLUSTER");
-            slots.arg("SLOTS");
-            let mut primaries = primaries(&self.ask(slots, To::OwnerOf(b"")).await?);
-            // Sorted, so that a number means the same server in each call.
-            primaries.sort_unstable();
-            let Some(address) = primaries.get(server) else { return Ok(None) };
-            let reply = self.ask(command(arguments), To::At(address)).await?;
-            Ok(Some((reply, server + 1 == primaries.len())))
-        }
-        .boxed()
-    }
-}
-
-fn command(arguments: &[Vec<u8>]) -> Cmd {
+fn command(arguments: &Arguments) -> Cmd {
     let mut command = Cmd::new();
-    for argument in arguments {
+    arguments.iter().for_each(|argument| {
         command.arg(argument);
-    }
+    });
     command
 }
 

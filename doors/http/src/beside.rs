@@ -6,11 +6,12 @@ use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
 use axum::routing::get;
-use scurry_door_json::{Direct, Retry, outcome};
+use scurry_door_json::{Direct, Retry, refused};
 use scurry_http::{Gate, Problem, Traffic, Ways, front, past};
 use scurry_resp::table::Role;
 use scurry_server::{CoreAccess, Exposition, Measurement};
-use scurry_stores::{Engine, Store};
+use scurry_service::{Service, StoreRead};
+use scurry_stores::Engine;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,7 +26,7 @@ const WAIT: Duration = Duration::from_secs(1);
 /// State shared by the request handlers of this door.
 pub(crate) struct Beside {
     inside: CoreAccess,
-    store: Arc<dyn Store>,
+    store: Arc<dyn Service>,
     traffic: Arc<Traffic>,
 }
 
@@ -41,7 +42,7 @@ pub(crate) fn routes(
     runtime.spawn(calls.clone().run());
     let here = move || own.leads().then(|| calls.clone());
     let engine = Engine::new(move || way.inlet().map_err(io::Error::other), here, PATIENCE, wait);
-    let store: Arc<dyn Store> = Arc::new(engine);
+    let store: Arc<dyn Service> = Arc::new(engine);
     let (own, way) = (Arc::clone(traffic), Arc::clone(&store));
     let beside = Arc::new(Beside { inside, store: way, traffic: own });
     let kept = Arc::clone(&beside);
@@ -88,8 +89,8 @@ async fn ready(State(beside): State<Arc<Beside>>) -> Result<&'static str, Proble
         return Err(unavailable(why));
     }
     if !beside.inside.leads() {
-        let read = [b"EXISTS".to_vec(), b"readyz".to_vec()];
-        outcome(beside.store.execute(&read).await, Retry::Read)?;
+        let ready = beside.store.read_store(StoreRead::Ready).await;
+        ready.map_err(|error| refused(error, Retry::Read))?;
     }
     Ok("ready\n")
 }

@@ -9,7 +9,8 @@ use crate::shared::Shared;
 use scurry_door_entities::EntityStore;
 use scurry_http::{Door, Front, Gate, Opening, StartError};
 use scurry_server::CoreAccess;
-use scurry_stores::{RespStore, Store};
+use scurry_service::Service;
+use scurry_stores::RespStore;
 use std::sync::Arc;
 
 /// Niceness of the threads of a door in an engine's process, so that the engine's threads come first.
@@ -24,7 +25,7 @@ pub fn open(settings: Settings) -> Result<Door, OpenError> {
     let gate = Gate::new(&settings.front)?;
     let opening = Opening::listen(&settings.front, || {})?;
     let Settings { front, store, entities } = settings;
-    let store: Option<Arc<dyn Store>> = (!store.is_empty()).then(|| {
+    let store: Option<Arc<dyn Service>> = (!store.is_empty()).then(|| {
         let (user, password) = (entities.user.clone(), entities.password.clone());
         Arc::new(RespStore::new(store, user, password, entities.patience)) as _
     });

@@ -8,7 +8,7 @@ use scurry_door_json::Direct;
 use scurry_http::{Gate, Traffic, Ways, front, past};
 use scurry_resp::table::Role;
 use scurry_server::Exposition;
-use scurry_stores::Store;
+use scurry_service::Service;
 use std::future::ready;
 use std::sync::Arc;
 use tokio::runtime::Handle;
@@ -41,7 +41,7 @@ pub(crate) fn to_nodes(
 }
 
 /// Returns the routes of all doors to charging.
-pub(crate) fn charged(store: &Arc<dyn Store>, gate: &Arc<Gate>) -> Router {
+pub(crate) fn charged(store: &Arc<dyn Service>, gate: &Arc<Gate>) -> Router {
     scurry_door_json::routes(store, gate).merge(scurry_door_nchf::routes(store, gate))
 }
 

@@ -4,16 +4,17 @@ use crate::shared::Shared;
 use axum::extract::State;
 use axum::http::header;
 use axum::response::IntoResponse;
-use scurry_door_json::{Retry, outcome};
+use scurry_door_json::{Retry, refused};
 use scurry_http::{Problem, Traffic};
 use scurry_server::{Exposition, MetricKind};
+use scurry_service::StoreRead;
 use std::sync::Arc;
 
 /// Answers 200 when the store answers and a majority of the nodes counts, else 503 or 504.
 pub(crate) async fn ready(State(shared): State<Arc<Shared>>) -> Result<&'static str, Problem> {
     if let Some(store) = &shared.store {
-        let reply = store.execute(&[b"PING".to_vec()]).await;
-        outcome(reply, Retry::Read)?;
+        let ready = store.read_store(StoreRead::Ready).await;
+        ready.map_err(|error| refused(error, Retry::Read))?;
     }
     shared.entities.ready()?;
     Ok("ready\n")

@@ -2,8 +2,7 @@
 //! bounds that this store enforces, if the store tells them.
 
 use crate::body::base64_of;
-use crate::reply::{field, text};
-use scurry_stores::Store;
+use scurry_service::{Service, StoreRead, StoreReply};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -25,13 +24,12 @@ pub(crate) struct Bounds(BTreeMap<&'static str, u64>);
 
 impl Bounds {
     /// Asks the store for its bounds. Returns none if it does not answer or refuses the question to this door.
-    pub(crate) async fn of(store: &dyn Store) -> Bounds {
-        let question = [&b"CONFIG"[..], b"GET", b"*-max"].map(<[u8]>::to_vec);
-        let Ok(reply) = store.execute(&question).await else {
+    pub(crate) async fn of(store: &dyn Service) -> Bounds {
+        let Ok(StoreReply::Settings(settings)) = store.read_store(StoreRead::Bounds).await else {
             return Bounds::default();
         };
         let told = SETTINGS.iter().filter_map(|(setting, _)| {
-            let value = text(field(&reply, &setting.replace('_', "-"))?)?;
+            let value = settings.get(&setting.replace('_', "-"))?;
             Some((*setting, value.parse().ok()?))
         });
         Bounds(told.collect())

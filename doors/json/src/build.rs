@@ -5,16 +5,15 @@ use crate::body::{
     Refund, SessionEnd, SessionOpening, SessionUpdate, StatusChange, TopUp,
 };
 use crate::input::Input;
-use crate::list_cursor::{Cursor, LIMIT_MAX};
+use crate::list_cursor::{self, LIMIT_MAX};
 use crate::quantity::Amount;
 use crate::text::{AccountId, Id, Name, Overrun, Text};
-use crate::words::Words;
 use scurry_http::{FaultLocation, Problem, field_problem};
 use scurry_ledger::{
     self as ledger, BucketAttributes, Command, Create, ItemRequest, LimitSubject, LimitTerms,
     NewBucket, Period, SessionRequest, Time,
 };
-use scurry_service::{Read, Request};
+use scurry_service::{ListRead, Read, Request, StoreRead};
 
 /// Checks that a validity ends after it begins. Without `from_ms` it begins at 0. `at` is the JSON pointer of the
 /// object around it.
@@ -85,7 +84,7 @@ impl<const LEAST: i64, const MOST: i64> From<Amount<LEAST, MOST>> for i64 {
     }
 }
 
-fn account(input: &Input) -> Result<AccountId, Problem> {
+pub(crate) fn account(input: &Input) -> Result<AccountId, Problem> {
     input.text("account")
 }
 
@@ -94,13 +93,8 @@ fn write(input: &Input, command: &Command<'_>) -> Result<Request, Problem> {
     Ok(Request::write(account(input)?.as_str().as_bytes(), command))
 }
 
-/// Returns the command `name` as text, with the account in the path as its first argument.
-pub(crate) fn words(name: &str, input: &Input) -> Result<Words, Problem> {
-    Ok(Words::new(name).word(account(input)?.as_str()))
-}
-
 /// Converts a name that was already checked to the ledger's type.
-fn name(text: &Name) -> ledger::Name {
+pub(crate) fn name(text: &Name) -> ledger::Name {
     ledger::Name::new(text.as_str().as_bytes()).unwrap_or_else(|| unreachable!("it was checked"))
 }
 
@@ -108,44 +102,38 @@ fn path_name(input: &Input, parameter: &str) -> Result<ledger::Name, Problem> {
     Ok(name(&input.text(parameter)?))
 }
 
-pub(crate) fn totals(_: &Input) -> Result<Words, Problem> {
-    Ok(Words::new("SCUR.TOTALS"))
+pub(crate) fn totals(_: &Input) -> Result<StoreRead, Problem> {
+    Ok(StoreRead::Totals)
 }
 
 /// Number of keys that one step of a list examines by default.
-const LIMIT: i64 = 100;
+const COUNT: u16 = 100;
 
-pub(crate) fn list(input: &Input) -> Result<Words, Problem> {
+pub(crate) fn list(input: &Input) -> Result<StoreRead, Problem> {
     let [cursor, limit, prefix, status] = input.query(["cursor", "limit", "prefix", "status"])?;
-    let cursor = Cursor::read(cursor.as_deref())?;
-    let limit = match limit {
-        None => LIMIT,
-        Some(limit) => limit_of(input.number("limit", Some(limit))?, LIMIT_MAX)?,
-    };
+    let cursor = list_cursor::read(cursor.as_deref())?;
+    let count = count_of(input, limit, LIMIT_MAX)?.unwrap_or(COUNT);
     let prefix = prefix.map(|prefix| input.parameter("prefix", Some(prefix))).transpose()?;
-    let prefix = prefix.as_ref().map(AccountId::as_str);
+    let prefix = prefix.map(AccountId::into_bytes);
     let status = status.map(|word| status_of(&word)).transpose()?;
-    Ok(Words::new("SCUR.LIST")
-        .word(cursor.within.to_string())
-        .word("COUNT")
-        .integer(limit)
-        .option("PREFIX", prefix)
-        .option("STATUS", status.map(ledger::Status::name)))
+    Ok(StoreRead::List(ListRead { cursor, count, prefix, status }))
 }
 
-/// Returns the number of the server that a list asks. A wrong cursor gives 0 here: [`list`] refuses it.
-pub(crate) fn listed_server(input: &Input) -> usize {
-    let cursor = input.query(["cursor", "limit", "prefix", "status"]).map(|[cursor, ..]| cursor);
-    let cursor = cursor.and_then(|cursor| Cursor::read(cursor.as_deref()));
-    cursor.map_or(0, |cursor| cursor.server)
-}
-
-pub(crate) fn limit_of(limit: i64, most: i64) -> Result<i64, Problem> {
-    if limit <= most {
-        return Ok(limit);
+/// Returns the number in the query's `limit`, which is `most` at most. None if there is no limit.
+pub(crate) fn count_of(
+    input: &Input,
+    limit: Option<Vec<u8>>,
+    most: i64,
+) -> Result<Option<u16>, Problem> {
+    let Some(limit) = limit else { return Ok(None) };
+    let limit = input.number("limit", Some(limit))?;
+    match u16::try_from(limit) {
+        Ok(count) if limit <= most => Ok(Some(count)),
+        _ => {
+            let why = format!("must be at most {most}");
+            Err(field_problem(FaultLocation::Parameter("limit"), &why))
+        }
     }
-    let why = format!("must be at most {most}");
-    Err(field_problem(FaultLocation::Parameter("limit"), &why))
 }
 
 fn status_of(word: &[u8]) -> Result<ledger::Status, Problem> {
@@ -158,9 +146,11 @@ fn status_of(word: &[u8]) -> Result<ledger::Status, Problem> {
         })
 }
 
-pub(crate) fn find(input: &Input) -> Result<Words, Problem> {
+pub(crate) fn find(input: &Input) -> Result<StoreRead, Problem> {
     let (kind, value): (Name, Id) = (input.text("kind")?, input.text("value")?);
-    Ok(Words::new("SCUR.FIND").word(kind.as_str()).word(value.as_str()))
+    let value = ledger::Id::new(value.as_str().as_bytes());
+    let value = value.unwrap_or_else(|| unreachable!("it was checked"));
+    Ok(StoreRead::Find { kind: name(&kind), value })
 }
 
 pub(crate) fn create(input: &Input) -> Result<Request, Problem> {

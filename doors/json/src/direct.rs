@@ -13,13 +13,13 @@ use futures_util::future::BoxFuture;
 use hyper::body::Incoming;
 use scurry_http::{Begun, FastPath, Gate, Traffic, form};
 use scurry_resp::table::Role;
-use scurry_stores::Store;
+use scurry_service::Service;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
 /// The fast path of a door's charging operations.
 pub struct Direct {
-    service: Arc<dyn Store>,
+    service: Arc<dyn Service>,
     gate: Arc<Gate>,
     traffic: Arc<Traffic>,
     entries: Vec<Entry>,
@@ -40,7 +40,7 @@ struct Asking<'a> {
 
 impl Direct {
     /// Returns the fast path to this store.
-    pub fn new(service: &Arc<dyn Store>, gate: &Arc<Gate>, traffic: &Arc<Traffic>) -> Direct {
+    pub fn new(service: &Arc<dyn Service>, gate: &Arc<Gate>, traffic: &Arc<Traffic>) -> Direct {
         let entries = OPERATIONS.iter().map(|operation| Entry {
             operation,
             method: method(operation),

@@ -1,135 +1,257 @@
 //! `/v1/console/account?id=ID`: one account with its buckets and open sessions, for the console. Its history is its
-//! statement.
+//! statement. Integers are strings here, because browsers keep only 53 bits of a number.
 
 use crate::operation::Retry;
-use crate::refusal::outcome;
-use crate::reply_json::{field, fields, named, text};
+use crate::reading::lossy;
+use crate::refusal::{Refused, foreign, refused};
 use axum::extract::{RawQuery, State};
 use axum::{Extension, Json};
-use redis::Value;
 use scurry_http::{Problem, query};
+use scurry_ledger::{
+    ACCOUNT_ID_LEN_MAX, Code, Id, ItemKey, LimitSubject, Name, Time, is_printable,
+};
 use scurry_server::Roles;
-use scurry_stores::Store;
-use serde_json::{Map, Value as Json_, json};
+use scurry_service::{
+    AccountView, AllowanceView, AuditView, BucketView, LimitView, Read, Reply, Request, Service,
+    SessionView,
+};
+use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// Maximum number of sessions shown in full.
 const SESSIONS_MAX: usize = 16;
 
-const BUCKET: [&str; 9] = [
-    "id",
-    "unit",
-    "available",
-    "held",
-    "floor",
-    "priority",
-    "valid_from",
-    "valid_to",
-    // Its fields, where a bucket has one: period, offset, amount, refills_at.
-    "allowance",
-];
-const ITEM: [&str; 9] = [
-    "key",
-    "unit",
-    "granted",
-    "outstanding",
-    "used",
-    "from_hold",
-    "direct",
-    "released",
-    "uncollected",
-];
-const AUDIT: [&str; 10] = [
-    "id",
-    "unit",
-    "available",
-    "held",
-    "credited",
-    "refunded",
-    "consumed",
-    "expired",
-    "voided",
-    "overdrawn",
-];
-
-const LIMIT: [&str; 11] = [
-    "id",
-    "unit",
-    "item",
-    "amount",
-    "used",
-    "held",
-    "left",
-    "overrun",
-    "period",
-    "offset",
-    "resets_at",
-];
-
 /// Answers 200 with the account from one atomic read, the sessions and the audit from later reads, and the roles of the
 /// user.
 pub(crate) async fn account(
-    State(store): State<Arc<dyn Store>>,
+    State(store): State<Arc<dyn Service>>,
     Extension(roles): Extension<Roles>,
     RawQuery(query): RawQuery,
-) -> Result<Json<Json_>, Problem> {
+) -> Result<Json<Value>, Problem> {
     let typed = |problem: Problem| problem.at("/v1/");
     let [id] = query::read(query.as_deref(), ["id"]).map_err(typed)?;
     let id = id.filter(|id| !id.is_empty());
     let missing = || Problem::bad_request("id is missing or empty: say ?id=ID");
     let id = id.ok_or_else(missing).map_err(typed)?;
-    let shown = read(&*store, &[b"SCUR.GET", &id]).await?;
-    let mut answer = fields(&shown);
-    rename(&mut answer, &shown, "buckets", &BUCKET);
-    rename(&mut answer, &shown, "identities", &["kind", "value"]);
-    rename(&mut answer, &shown, "counters", &["id", "unit", "value", "period", "resets_at"]);
-    rename(&mut answer, &shown, "limits", &LIMIT);
-    answer.insert("id".to_owned(), json!(String::from_utf8_lossy(&id)));
-    let roles: Vec<String> = roles.to_string().split(' ').map(str::to_owned).collect();
-    answer.insert("roles".to_owned(), json!(roles));
-    let mut sessions = Vec::new();
-    let open: Vec<Value> = match field(&shown, "sessions") {
-        Some(Value::Array(open)) => open.clone(),
-        _ => Vec::new(),
+    if id.len() > ACCOUNT_ID_LEN_MAX || !is_printable(&id) {
+        let most = ACCOUNT_ID_LEN_MAX;
+        let why = format!("account must be 1 to {most} printable ASCII characters without space");
+        return Err(Refused::Rejected(Code::Invalid, why).into());
+    }
+    let account = || id.clone();
+    let Reply::Account(shown) = read(&*store, Read::Account { account: account() }).await? else {
+        return Err(foreign().into());
     };
-    answer.insert("sessions_open".to_owned(), json!(open.len()));
-    for session in open.iter().take(SESSIONS_MAX) {
-        let Value::Array(session) = session else { continue };
-        let Some(name) = session.first() else { continue };
+    let mut sessions = Vec::new();
+    for row in shown.sessions.iter().take(SESSIONS_MAX) {
+        let session = row.id.as_bytes().to_vec();
         // The session may have ended since the account was read.
-        let command = [b"SCUR.SESSION", &id[..], &bytes(name)];
-        let Ok(shown) = read(&*store, &command).await else { continue };
-        let Some(session) = field(&shown, "session") else { continue };
-        let mut one = fields(session);
-        rename(&mut one, session, "items", &ITEM);
-        sessions.push(Json_::Object(one));
+        let read = read(&*store, Read::Session { account: account(), session }).await;
+        if let Ok(Reply::Session(session)) = read {
+            sessions.push(session_json(&session));
+        }
     }
-    answer.insert("sessions".to_owned(), Json_::Array(sessions));
-    let audit = read(&*store, &[b"SCUR.AUDIT", &id]).await?;
-    let mut audited = fields(&audit);
-    rename(&mut audited, &audit, "buckets", &AUDIT);
-    rename(&mut audited, &audit, "uncollected", &["unit", "amount"]);
-    answer.insert("audit".to_owned(), Json_::Object(audited));
-    Ok(Json(Json_::Object(answer)))
+    let Reply::Audit(audit) = read(&*store, Read::Audit { account: account() }).await? else {
+        return Err(foreign().into());
+    };
+    let mut answer = account_json(&shown);
+    answer["id"] = json!(lossy(&id));
+    answer["roles"] = roles.to_string().split(' ').collect();
+    answer["sessions_open"] = json!(shown.sessions.len());
+    answer["sessions"] = Value::Array(sessions);
+    answer["audit"] = audit_json(&audit);
+    Ok(Json(answer))
 }
 
-/// Turns the rows of `name` into objects, with the field names of docs/commands.md.
-fn rename(answer: &mut Map<String, Json_>, shown: &Value, name: &str, names: &[&str]) {
-    if let Some(Value::Array(rows)) = field(shown, name) {
-        let rows = rows.iter().map(|row| named(row, names)).collect();
-        answer.insert(name.to_owned(), Json_::Array(rows));
+async fn read(store: &dyn Service, read: Read) -> Result<Reply, Problem> {
+    Ok(store.call(Request::Read(read)).await.map_err(|error| refused(error, Retry::Read))?)
+}
+
+/// A value as the console shows it.
+trait Shown {
+    fn shown(&self) -> Value;
+}
+
+/// Returns an object with these fields of a view, each under its own name.
+macro_rules! fields {
+    ($of:expr; $($name:ident),+) => {
+        json!({ $(stringify!($name): $of.$name.shown()),+ })
+    };
+}
+
+macro_rules! digits {
+    ($($number:ty),+) => {
+        $(impl Shown for $number {
+            fn shown(&self) -> Value {
+                Value::String(self.to_string())
+            }
+        })+
+    };
+}
+
+digits!(u8, u32, i16, i32, i64, u64);
+
+impl Shown for Name {
+    fn shown(&self) -> Value {
+        json!(self.as_str())
     }
 }
 
-/// Reads from the store with one command.
-async fn read(store: &dyn Store, words: &[&[u8]]) -> Result<Value, Problem> {
-    let words: Vec<Vec<u8>> = words.iter().map(|word| word.to_vec()).collect();
-    Ok(outcome(store.execute(&words).await, Retry::Read)?)
+impl Shown for Id {
+    fn shown(&self) -> Value {
+        json!(lossy(self.as_bytes()))
+    }
 }
 
-fn bytes(value: &Value) -> Vec<u8> {
-    match value {
-        Value::BulkString(bytes) => bytes.clone(),
-        other => text(other).into_bytes(),
+impl Shown for Time {
+    fn shown(&self) -> Value {
+        self.0.shown()
+    }
+}
+
+impl Shown for ItemKey {
+    fn shown(&self) -> Value {
+        match self {
+            ItemKey::Number(number) => number.shown(),
+            ItemKey::Id(id) => json!(id.as_str()),
+        }
+    }
+}
+
+impl<T: Shown> Shown for Option<T> {
+    fn shown(&self) -> Value {
+        self.as_ref().map_or(Value::Null, Shown::shown)
+    }
+}
+
+fn account_json(account: &AccountView) -> Value {
+    let identities = account.identities.iter();
+    let identities =
+        identities.map(|(kind, value)| json!({ "kind": kind.shown(), "value": value.shown() }));
+    let counters = account.counters.iter().map(|counter| {
+        let mut shown = fields!(counter; id, unit, value, resets_at);
+        shown["period"] = json!(counter.period.name());
+        shown
+    });
+    json!({
+        "status": account.status.name(),
+        "version": account.version.shown(),
+        "identities": identities.collect::<Value>(),
+        "buckets": account.buckets.iter().map(bucket_json).collect::<Value>(),
+        "counters": counters.collect::<Value>(),
+        "limits": account.limits.iter().map(limit_json).collect::<Value>(),
+    })
+}
+
+fn bucket_json(bucket: &BucketView) -> Value {
+    let mut shown =
+        fields!(bucket; id, unit, available, held, floor, priority, valid_from, valid_to);
+    if let Some(AllowanceView { cycle, amount, refills_at }) = bucket.allowance {
+        let (period, offset) = (cycle.period.name(), cycle.offset_minutes.shown());
+        shown["allowance"] = json!([period, offset, amount.shown(), refills_at.shown()]);
+    }
+    shown
+}
+
+fn limit_json(limit: &LimitView) -> Value {
+    let (unit, item) = match limit.counted {
+        LimitSubject::Sessions => (None, None),
+        LimitSubject::Units { unit, item } => (Some(unit), item),
+    };
+    let mut shown = fields!(limit; id, amount, used, held, left, overrun, resets_at);
+    (shown["unit"], shown["item"]) = (unit.shown(), item.shown());
+    shown["period"] = json!(limit.cycle.period.name());
+    shown["offset"] = limit.cycle.offset_minutes.shown();
+    shown
+}
+
+fn session_json(session: &SessionView) -> Value {
+    let items = session.items.iter().map(|item| {
+        fields!(item; key, unit, granted, outstanding, used, from_hold, direct, released, uncollected)
+    });
+    let mut shown = fields!(session.row; id, version, deadline);
+    shown["validity"] = session.validity_ms.shown();
+    shown["tcc"] = session.tcc_ms.shown();
+    shown["overrun"] = json!(session.overrun.name());
+    shown["last_request"] = session.last_request.shown();
+    shown["data"] = json!(lossy(&session.blob));
+    shown["items"] = items.collect();
+    shown
+}
+
+fn audit_json(audit: &AuditView) -> Value {
+    let buckets = audit.buckets.iter().map(|bucket| {
+        fields!(bucket;
+            id, unit, available, held, credited, refunded, consumed, expired, voided, overdrawn)
+    });
+    let uncollected = audit.uncollected.iter().map(|row| fields!(row; unit, amount));
+    json!({
+        "ok": u8::from(audit.ok).shown(),
+        "version": audit.version.shown(),
+        "buckets": buckets.collect::<Value>(),
+        "uncollected": uncollected.collect::<Value>(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use scurry_ledger::{Cycle, Period, Status};
+
+    #[test]
+    fn amounts_keep_their_digits_and_fields_have_the_names_of_the_commands() {
+        let name = |text: &[u8]| Name::new(text).expect("a name");
+        let cycle = Cycle { period: Period::Day, offset_minutes: -60 };
+        let bucket = BucketView {
+            id: name(b"main"),
+            unit: name(b"cent"),
+            available: i64::MAX,
+            held: 0,
+            floor: -5,
+            priority: 1,
+            valid_from: Time(3),
+            valid_to: None,
+            allowance: Some(AllowanceView { cycle, amount: 7, refills_at: Some(Time(9)) }),
+        };
+        let limit = LimitView {
+            id: name(b"l1"),
+            counted: LimitSubject::Units { unit: name(b"cent"), item: Some(ItemKey::Number(4)) },
+            amount: 10,
+            used: 2,
+            held: 1,
+            left: 7,
+            overrun: 0,
+            cycle,
+            resets_at: None,
+        };
+        let sessions = LimitView { counted: LimitSubject::Sessions, ..limit };
+        let account = AccountView {
+            status: Status::Active,
+            version: 12,
+            identities: vec![(name(b"msisdn"), Id::new(b"417").expect("an id"))],
+            buckets: vec![bucket],
+            counters: Vec::new(),
+            limits: vec![limit, sessions],
+            sessions: Vec::new(),
+        };
+        let limits = |unit: Value, item: Value| {
+            json!({
+                "id": "l1", "unit": unit, "item": item, "amount": "10", "used": "2", "held": "1",
+                "left": "7", "overrun": "0", "period": "day", "offset": "-60", "resets_at": null,
+            })
+        };
+        let expected = json!({
+            "status": "active",
+            "version": "12",
+            "identities": [{ "kind": "msisdn", "value": "417" }],
+            "buckets": [{
+                "id": "main", "unit": "cent", "available": "9223372036854775807", "held": "0",
+                "floor": "-5", "priority": "1", "valid_from": "3", "valid_to": null,
+                "allowance": ["day", "-60", "7", "9"],
+            }],
+            "counters": [],
+            "limits": [limits(json!("cent"), json!("4")), limits(Value::Null, Value::Null)],
+        });
+        assert_eq!(account_json(&account), expected);
     }
 }

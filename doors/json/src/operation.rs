@@ -3,12 +3,10 @@
 
 use crate::answer::Answer;
 use crate::input::Input;
-use crate::words::Words;
-use redis::Value;
 use schemars::{Schema, SchemaGenerator};
 use scurry_http::Problem;
 use scurry_resp::table::{Spec, find};
-use scurry_service::{Reply, Request};
+use scurry_service::{Reply, Request, StoreRead, StoreReply};
 
 /// One HTTP operation: one row of the table.
 pub(crate) struct Operation {
@@ -86,20 +84,8 @@ impl Tag {
 pub(crate) enum Work {
     /// A request on the accounts that it names.
     Account(fn(&Input) -> Result<Request, Problem>, fn(Reply) -> Option<Answer>),
-    /// A request on the store as a whole: a command as text.
-    Store(fn(&Input) -> Result<Words, Problem>, Asked, fn(&Value) -> Option<Answer>),
-}
-
-/// Which servers of the store an operation asks.
-#[derive(Clone, Copy)]
-pub(crate) enum Asked {
-    /// The owner of the account.
-    Owner,
-    /// Every server. The reply is the array of their replies.
-    Everyone,
-    /// One server: the function takes its number from the input. The reply is an array: that number, 1 if it is the
-    /// last server, and the server's reply (nil if the number is too high).
-    One(fn(&Input) -> usize),
+    /// A read of the store as a whole.
+    Store(fn(&Input) -> Result<StoreRead, Problem>, fn(StoreReply) -> Option<Answer>),
 }
 
 /// HTTP methods of the operations.

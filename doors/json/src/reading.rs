@@ -5,18 +5,13 @@ use crate::answer::{
     BucketTotals, ChainAnswer, Checked, CounterBody, Done, FoundAccounts, ItemAnswer, LimitBody,
     Moved, OpenItem, OpenSession, SessionAnswer, SessionRow, Sessions, Uncollected, Why,
 };
-use crate::list_cursor::Cursor;
 use crate::quantity::Quantity;
-use crate::reply::{Reader, each, list, text};
 use crate::text::Key;
 use crate::totals::TotalsBody;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use redis::Value;
-use scurry_cluster_client::Totals;
 use scurry_ledger::{self as ledger, Cause, Code, Id, LimitSubject, Name, Time};
-use scurry_resp::FIND_MAX;
-use scurry_service::{AccountView, Answered, Reply, denied};
+use scurry_service::{AccountView, Answered, Reply, StoreReply, denied};
 
 /// Returns the answer of a successful read.
 fn shown(body: Body) -> Option<Answer> {
@@ -37,7 +32,7 @@ fn why(cause: Cause) -> Why {
 }
 
 /// Converts to the integer type of all answers, which is signed. Too large numbers become the greatest one.
-fn integer(number: u64) -> i64 {
+pub(crate) fn integer(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
@@ -50,7 +45,11 @@ fn name(name: Name) -> String {
 }
 
 fn id(id: Id) -> String {
-    String::from_utf8_lossy(id.as_bytes()).into_owned()
+    lossy(id.as_bytes())
+}
+
+pub(crate) fn lossy(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
 }
 
 fn ms(time: Option<Time>) -> Option<i64> {
@@ -273,49 +272,24 @@ pub(crate) fn audit(reply: Reply) -> Option<Answer> {
     }))
 }
 
-/// Returns the sum of the totals of all servers.
-pub(crate) fn totals(replies: &Value) -> Option<Answer> {
-    let mut all = Totals::default();
-    for reply in list(replies)? {
-        all.add(&Totals::read(reply)?);
-    }
-    shown(Body::Totals(TotalsBody::of(&all)?))
+pub(crate) fn totals(reply: StoreReply) -> Option<Answer> {
+    let StoreReply::Totals(totals) = reply else { return None };
+    shown(Body::Totals(TotalsBody::of(totals)?))
 }
 
-/// Returns the accounts that one server has listed, with the cursor for the next step.
-pub(crate) fn listed(reply: &Value) -> Option<Answer> {
-    let mut reader = Reader::of(reply)?;
-    let server = usize::try_from(reader.integer()?).ok()?;
-    let is_last = reader.flag()?;
-    let (accounts, cursor) = match reader.value()? {
-        // The store has fewer servers now than when the cursor was issued.
-        Value::Nil => (Vec::new(), None),
-        reply => {
-            let mut reader = Reader::of(reply)?;
-            let within = reader.text()?.parse().ok()?;
-            let accounts = each(reader.value()?, |row| {
-                let (account, status) = (row.text()?, row.text()?);
-                Some(AccountRow { account, status, version: row.integer()? })
-            })?;
-            (accounts, Cursor::after(server, within, is_last))
-        }
-    };
-    let cursor = cursor.map(|cursor| cursor.to_string());
-    shown(Body::List(AccountList { accounts, cursor }))
+pub(crate) fn listed(reply: StoreReply) -> Option<Answer> {
+    let StoreReply::List(list) = reply else { return None };
+    let accounts = list.accounts.iter().map(|row| AccountRow {
+        account: lossy(&row.account),
+        status: row.status.name().to_owned(),
+        version: integer(row.version),
+    });
+    let cursor = list.next.map(|next| next.to_string());
+    shown(Body::List(AccountList { accounts: accounts.collect(), cursor }))
 }
 
-/// Returns the accounts that all servers have found, [`FIND_MAX`] at most.
-pub(crate) fn found(replies: &Value) -> Option<Answer> {
-    let (mut accounts, mut more) = (Vec::new(), false);
-    for reply in list(replies)? {
-        let mut reader = Reader::of(reply)?;
-        more |= reader.flag()?;
-        for account in list(reader.value()?)? {
-            accounts.push(text(account)?);
-        }
-    }
-    // Each server returns FIND_MAX accounts at most, but together they may return more.
-    more |= accounts.len() > FIND_MAX;
-    accounts.truncate(FIND_MAX);
-    shown(Body::Found(FoundAccounts { accounts, more }))
+pub(crate) fn found(reply: StoreReply) -> Option<Answer> {
+    let StoreReply::Found(found) = reply else { return None };
+    let accounts = found.accounts.iter().map(|account| lossy(account)).collect();
+    shown(Body::Found(FoundAccounts { accounts, more: found.more }))
 }

@@ -4,7 +4,6 @@
 use crate::operation::Retry;
 use crate::wording::{http, subject};
 use axum::http::StatusCode;
-use redis::Value;
 use scurry_http::door_codes::{
     DoorCode, NOT_IMPLEMENTED, OUTCOME_UNKNOWN, STORE_REFUSED, STORE_UNAVAILABLE, WRONG_TYPE,
 };
@@ -50,15 +49,6 @@ fn of_link(why: &str) -> Option<(usize, &str)> {
     let (number, rest) = why.strip_prefix("command ")?.split_once(", account ")?;
     let (_, why) = rest.split_once(": ")?;
     Some((number.parse::<usize>().ok()?.checked_sub(1)?, why))
-}
-
-/// Returns the reply, or why there is none. An error reply is a refusal.
-pub fn outcome(reply: Result<Value, CallError>, retry: Retry) -> Result<Value, Refused> {
-    match reply {
-        Ok(Value::ServerError(error)) => Err(refusal(scurry_cluster_client::refusal(&error))),
-        Ok(value) => Ok(value),
-        Err(error) => Err(refused(error, retry)),
-    }
 }
 
 /// Converts the error of a call. `retry` decides the advice if the outcome is unknown.
@@ -162,8 +152,7 @@ mod tests {
     #[test]
     fn a_store_that_lacks_something_has_not_refused_the_door() {
         for lack in [NO_LOG, NO_LOG_OF_MODULE, NO_INDEX_OF_MODULE] {
-            let reply = redis::parse_redis_value(format!("-{lack}\r\n").as_bytes());
-            let refused = outcome(Ok(reply.expect("an error")), Retry::Read).expect_err(lack);
+            let refused = refused(Refusal::Store(lack.to_owned()).into(), Retry::Read);
             let Refused::Otherwise(code, why) = refused else { panic!("{refused:?}") };
             assert_eq!((code.name, format!("ERR {why}")), ("NOT_IMPLEMENTED", lack.to_owned()));
         }

@@ -6,10 +6,9 @@ use crate::denial;
 use crate::input::Input;
 use crate::lookup;
 use crate::openapi::{self, Texts};
-use crate::operation::{Asked, Method, Operation, Work};
-use crate::refusal::{explain, foreign, outcome, refused};
+use crate::operation::{Method, Operation, Work};
+use crate::refusal::{explain, foreign, refused};
 use crate::table::OPERATIONS;
-use crate::words::Words;
 use axum::body::{Bytes, HttpBody};
 use axum::extract::rejection::RawPathParamsRejection;
 use axum::extract::{RawPathParams, Request};
@@ -18,14 +17,12 @@ use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodFilter, get, on};
 use axum::{BoxError, Json, Router};
-use redis::Value;
 use scurry_http::door_codes::BAD_REQUEST;
 use scurry_http::{Gate, Problem, read_body};
 use scurry_ledger::CodeKind;
 use scurry_resp::table::Role;
 use scurry_server::Admitted;
-use scurry_service::CallError;
-use scurry_stores::Store;
+use scurry_service::Service;
 use std::sync::Arc;
 
 /// Response header that marks a stored answer, which a duplicate gets.
@@ -36,7 +33,7 @@ const ROLES: [Role; 4] = [Role::Anyone, Role::Read, Role::Charge, Role::Provisio
 
 /// Returns the routes of charging, each for the role of its command. The routes that describe the interface itself are
 /// for everyone.
-pub fn routes(store: &Arc<dyn Store>, gate: &Arc<Gate>) -> Router {
+pub fn routes(store: &Arc<dyn Service>, gate: &Arc<Gate>) -> Router {
     let lookup = Router::new().route("/v1/console/account", get(lookup::account));
     let mut all = gate.guard(Role::Read, lookup.with_state(Arc::clone(store)));
     for role in ROLES {
@@ -49,7 +46,7 @@ pub fn routes(store: &Arc<dyn Store>, gate: &Arc<Gate>) -> Router {
 /// Returns the routes of the operations that need `role`. For [`Role::Anyone`] these are the paths that describe the
 /// interface itself. The OpenAPI document demands credentials for each operation unless the door `is_open`
 /// (authenticates no users).
-fn of_role(role: Role, service: &Arc<dyn Store>, is_open: bool) -> Router {
+fn of_role(role: Role, service: &Arc<dyn Service>, is_open: bool) -> Router {
     let mut router = Router::new();
     if role == Role::Anyone {
         let (service, texts) = (Arc::clone(service), Arc::new(Texts::new(is_open)));
@@ -106,7 +103,7 @@ fn unescaped(
 /// Carries out an operation and returns the response. The caller has checked that the user has its role.
 pub(crate) async fn answer<B>(
     operation: &'static Operation,
-    store: &dyn Store,
+    store: &dyn Service,
     params: Vec<(&'static str, String)>,
     user: Option<Admitted>,
     head: Parts,
@@ -122,7 +119,7 @@ where
 
 async fn execute<B>(
     operation: &'static Operation,
-    store: &dyn Store,
+    store: &dyn Service,
     params: Vec<(&'static str, String)>,
     user: Option<Admitted>,
     head: Parts,
@@ -148,50 +145,14 @@ where
                 store.call(build(&input)?).await.map_err(|error| refused(error, operation.retry));
             read(reply.map_err(|refused| explain(refused, &input.body))?)
         }
-        Work::Store(build, asked, read) => {
-            let reply = ask_store(store, &build(&input)?, asked, &input).await;
-            let reply = outcome(reply, operation.retry);
-            read(&reply.map_err(|refused| explain(refused, &input.body))?)
+        Work::Store(build, read) => {
+            let reply = store.read_store(build(&input)?).await;
+            let reply = reply.map_err(|error| refused(error, operation.retry));
+            read(reply.map_err(|refused| explain(refused, &input.body))?)
         }
     };
     let answer = answer.ok_or_else(foreign)?;
     Ok(respond(operation, answer))
-}
-
-/// Returns the reply to a command on the store as a whole.
-async fn ask_store(
-    store: &dyn Store,
-    command: &Words,
-    asked: Asked,
-    input: &Input,
-) -> Result<Value, CallError> {
-    match asked {
-        Asked::Owner => store.execute(&command.0).await,
-        Asked::Everyone => store.execute_everywhere(&command.0).await.map(together),
-        Asked::One(server) => {
-            let server = server(input);
-            store.execute_on(server, &command.0).await.map(|reply| of_one(server, reply))
-        }
-    }
-}
-
-/// Combines the replies of all servers to an array. If a server refuses, the result is its error.
-fn together(replies: Vec<Value>) -> Value {
-    let refusal = replies.iter().find(|reply| matches!(reply, Value::ServerError(_)));
-    refusal.cloned().unwrap_or(Value::Array(replies))
-}
-
-/// Returns the array of a server's number, whether it is the last one, and its reply. An error reply is returned
-/// unchanged.
-fn of_one(server: usize, reply: Option<(Value, bool)>) -> Value {
-    let (reply, is_last) = reply.unwrap_or((Value::Nil, true));
-    match reply {
-        Value::ServerError(_) => reply,
-        reply => {
-            let number = Value::Int(i64::try_from(server).unwrap_or(i64::MAX));
-            Value::Array(vec![number, Value::Int(is_last.into()), reply])
-        }
-    }
 }
 
 fn respond(operation: &Operation, answer: Answer) -> Response {

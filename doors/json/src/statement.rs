@@ -1,18 +1,16 @@
-//! The statement of an account: builds its command and reads its reply.
+//! The statement of an account: builds its request and reads its reply.
 
 use crate::answer::{Answer, Body, StatementBody, StatementEntry, StatementMember};
-use crate::build::{limit_of, words};
+use crate::build::{account, count_of, name};
 use crate::input::Input;
 use crate::quantity::{Quantity, up_to};
-use crate::reply::{Reader, each, field, integer, text};
+use crate::reading::{integer, lossy};
 use crate::text::Name;
-use crate::words::Words;
-use redis::Value;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use scurry_http::{FaultLocation, Problem, field_problem};
-use scurry_ledger::Code;
+use scurry_ledger::{Code, Time};
+use scurry_service::{Event, EventField, StatementRead, StoreRead, StoreReply};
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
 /// Most entries of an answer, as in SCUR.STATEMENT.
 pub(crate) const ENTRIES_MAX: i64 = scurry_resp::COUNT_MAX as i64;
@@ -39,82 +37,70 @@ impl JsonSchema for Position {
     }
 }
 
-pub(crate) fn build(input: &Input) -> Result<Words, Problem> {
+pub(crate) fn build(input: &Input) -> Result<StoreRead, Problem> {
     let [from, to, unit, limit, cursor, newest_first] =
         input.query(["from_ms", "to_ms", "unit", "limit", "cursor", "newest_first"])?;
     let time = |name: &str, value: Option<Vec<u8>>| {
-        value.map(|value| input.number(name, Some(value))).transpose()
+        value.map(|value| input.number(name, Some(value)).map(Time)).transpose()
     };
     let (from, to) = (time("from_ms", from)?, time("to_ms", to)?);
     if from.zip(to).is_some_and(|(from, to)| to <= from) {
         return Err(field_problem(FaultLocation::Parameter("to_ms"), "must be after from_ms"));
     }
     let unit: Option<Name> = unit.map(|unit| input.parameter("unit", Some(unit))).transpose()?;
-    let limit = time("limit", limit)?.map(|limit| limit_of(limit, ENTRIES_MAX)).transpose()?;
-    let is_position = |cursor: &Vec<u8>| scurry_resp::Position::parse(cursor).is_some();
-    if !cursor.as_ref().is_none_or(is_position) {
+    let count = count_of(input, limit, ENTRIES_MAX)?;
+    let position = |cursor: Vec<u8>| {
         let why = "must be the cursor of an earlier answer";
-        return Err(field_problem(FaultLocation::Parameter("cursor"), why));
-    }
-    Ok(words("SCUR.STATEMENT", input)?
-        .number("FROM", from)
-        .number("TO", to)
-        .option("UNIT", unit.as_ref().map(Name::as_str))
-        .number("COUNT", limit)
-        .option("CURSOR", cursor)
-        .flag("REV", input.truth("newest_first", newest_first)?))
+        let fault = || field_problem(FaultLocation::Parameter("cursor"), why);
+        scurry_service::Position::parse(&cursor).ok_or_else(fault)
+    };
+    let cursor = cursor.map(position).transpose()?;
+    Ok(StoreRead::Statement(StatementRead {
+        account: account(input)?.into_bytes(),
+        from,
+        to,
+        unit: unit.as_ref().map(name),
+        count,
+        cursor,
+        newest_first: input.truth("newest_first", newest_first)?,
+    }))
 }
 
-pub(crate) fn read(reply: &Value) -> Option<Answer> {
-    let or_nil = |name| match field(reply, name)? {
-        Value::Nil => Some(None),
-        value => Some(Some(value)),
-    };
-    let cursor = match or_nil("next")? {
-        Some(next) => Some(text(next)?),
-        None => None,
-    };
-    let time = |name| match or_nil(name)? {
-        Some(time) => Some(Some(integer(time)?)),
-        None => Some(None),
-    };
+pub(crate) fn read(reply: StoreReply) -> Option<Answer> {
+    let StoreReply::Statement(statement) = reply else { return None };
     let body = Body::Statement(StatementBody {
-        account: text(field(reply, "account")?)?,
-        cursor,
-        complete: integer(field(reply, "complete")?)? == 1,
-        kept_from_ms: time("kept_from")?,
-        looked: integer(field(reply, "looked")?)?,
-        reached_ms: time("reached")?,
-        entries: each(field(reply, "entries")?, read_entry)?,
+        account: lossy(&statement.account),
+        cursor: statement.next.map(|next| next.to_string()),
+        complete: statement.complete,
+        kept_from_ms: statement.kept_from.map(|time| time.0),
+        looked: integer(statement.looked),
+        reached_ms: statement.reached.map(|time| time.0),
+        entries: statement.entries.iter().map(entry).collect::<Option<_>>()?,
     });
     Some(Answer { code: Code::Ok, replayed: false, body })
 }
 
-fn read_entry(row: &mut Reader<'_>) -> Option<StatementEntry> {
-    let (position, fields) = (row.text()?, row.value()?);
-    let mut fields = Reader::of(fields)?;
-    let (mut time_ms, mut event, mut more) = (None, None, BTreeMap::new());
-    while let Some(name) = fields.value() {
-        let (name, value) = (text(name)?, fields.value()?);
-        match name.as_str() {
-            "time" => time_ms = Some(integer(value)?),
-            "event" => event = Some(text(value)?),
+fn entry(event: &Event<'_>) -> Option<StatementEntry> {
+    // A statement has events of commits alone.
+    let commit = event.commit.as_ref()?;
+    let account = ("account".to_owned(), StatementMember::Text(lossy(&commit.account)));
+    let fields = event.fields.iter().map(|(name, value)| {
+        let name = match name.as_ref() {
             // Times have their unit in their name, as in all bodies.
-            "valid_from" | "valid_to" => {
-                more.insert(format!("{name}_ms"), member(value)?);
-            }
-            _ => {
-                more.insert(name, member(value)?);
-            }
-        }
-    }
-    Some(StatementEntry { position, time_ms: time_ms?, event: event?, more })
-}
-
-fn member(value: &Value) -> Option<StatementMember> {
-    Some(match value {
-        Value::Nil => StatementMember::Nothing(()),
-        Value::Int(number) => StatementMember::Quantity(Quantity::Number(*number)),
-        value => StatementMember::Text(text(value)?),
+            "valid_from" | "valid_to" => format!("{name}_ms"),
+            name => name.to_owned(),
+        };
+        let value = match value {
+            EventField::Nothing => StatementMember::Nothing(()),
+            EventField::Number(number) => StatementMember::Quantity(Quantity::Number(*number)),
+            EventField::Bytes(bytes) => StatementMember::Text(lossy(bytes)),
+        };
+        (name, value)
+    });
+    Some(StatementEntry {
+        position: event.id.to_string(),
+        time_ms: commit.time.0,
+        event: event.name.clone().into_owned(),
+        more: fields.chain([account]).collect(),
     })
 }

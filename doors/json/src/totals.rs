@@ -2,7 +2,7 @@
 
 use crate::quantity::Quantity;
 use schemars::JsonSchema;
-use scurry_cluster_client::{Sums, Totals};
+use scurry_ledger::{self as ledger, Totals};
 use serde::Serialize;
 
 /// The conservation totals of all accounts that exist.
@@ -47,21 +47,23 @@ struct UnitTotals {
 }
 
 impl TotalsBody {
-    /// Converts totals of a store. None if the accounts or sessions are too many for the integer type of answers.
-    pub(crate) fn of(totals: &Totals) -> Option<TotalsBody> {
+    /// Converts totals of a store, with its units in the order of their names. None if the accounts or sessions are too
+    /// many for the integer type of answers.
+    pub(crate) fn of(mut totals: Totals) -> Option<TotalsBody> {
+        totals.units.sort_unstable_by(|one, other| one.unit.as_str().cmp(other.unit.as_str()));
         Some(TotalsBody {
-            ok: totals.units.values().all(|sums| error(sums) == 0),
+            ok: totals.units.iter().all(|sums| error(sums) == 0),
             accounts: totals.accounts.try_into().ok()?,
             sessions: totals.sessions.try_into().ok()?,
-            units: totals.units.iter().map(|(unit, sums)| UnitTotals::of(unit, sums)).collect(),
+            units: totals.units.iter().map(UnitTotals::of).collect(),
         })
     }
 }
 
 impl UnitTotals {
-    fn of(unit: &str, sums: &Sums) -> UnitTotals {
+    fn of(sums: &ledger::UnitTotals) -> UnitTotals {
         UnitTotals {
-            unit: unit.to_owned(),
+            unit: sums.unit.as_str().to_owned(),
             available: quantity(sums.available),
             held: quantity(sums.held),
             credited: quantity(sums.credited),
@@ -77,8 +79,10 @@ impl UnitTotals {
 }
 
 /// Returns the units that appeared (positive) or disappeared (negative) without a reason. 0 if units are conserved.
-fn error(sums: &Sums) -> i128 {
-    let Sums { available, held, credited, refunded, consumed, expired, voided, .. } = sums;
+fn error(sums: &ledger::UnitTotals) -> i128 {
+    let ledger::UnitTotals {
+        available, held, credited, refunded, consumed, expired, voided, ..
+    } = sums;
     available + held - credited - refunded + consumed + expired + voided
 }
 
@@ -91,61 +95,51 @@ fn quantity(number: i128) -> Quantity {
 
 #[cfg(test)]
 mod tests {
-    use crate::reading::totals;
-    use redis::Value;
+    use super::*;
+    use scurry_ledger::Name;
     use serde_json::json;
 
-    /// The sums of a unit, in the order of the reply's row.
-    type Row = [i128; 9];
-
-    fn reply(unit: &str, sums: Row) -> Value {
-        let text = |text: &str| Value::BulkString(text.as_bytes().to_vec());
-        let number = |sum: i128| match i64::try_from(sum) {
-            Ok(number) => Value::Int(number),
-            Err(_) => text(&sum.to_string()),
-        };
-        let row = std::iter::once(text(unit)).chain(sums.map(number)).collect();
-        Value::Array(vec![
-            text("accounts"),
-            Value::Int(2),
-            text("sessions"),
-            Value::Int(1),
-            text("units"),
-            Value::Array(vec![Value::Array(row)]),
-        ])
+    fn sums(unit: &[u8], available: i128, credited: i128) -> ledger::UnitTotals {
+        ledger::UnitTotals {
+            unit: Name::new(unit).expect("a name"),
+            available,
+            held: 10,
+            credited,
+            refunded: 5,
+            consumed: 20,
+            expired: 10,
+            voided: 5,
+            overdrawn: 1,
+            uncollected: 2,
+        }
     }
 
-    fn read_json(replies: Vec<Value>) -> serde_json::Value {
-        let answer = totals(&Value::Array(replies)).expect("totals");
-        serde_json::to_value(answer.body).expect("JSON")
+    fn json_of(units: Vec<ledger::UnitTotals>) -> serde_json::Value {
+        let totals = TotalsBody::of(Totals { accounts: 4, sessions: 2, units }).expect("totals");
+        serde_json::to_value(totals).expect("JSON")
     }
 
     #[test]
-    fn servers_are_added_up_and_what_is_lost_shows() {
-        let sums = [60, 10, 100, 5, 20, 10, 5, 1, 2];
-        let two = read_json(vec![reply("cent", sums), reply("cent", sums)]);
+    fn what_is_lost_shows_and_units_are_in_the_order_of_their_names() {
+        let whole = json_of(vec![sums(b"cent", 60, 100)]);
         assert_eq!(
-            (&two["ok"], &two["accounts"], &two["sessions"]),
+            (&whole["ok"], &whole["accounts"], &whole["sessions"]),
             (&json!(true), &json!(4), &json!(2))
         );
-        assert_eq!(two["units"][0]["available"], 120);
-        assert_eq!(two["units"][0]["uncollected"], 4);
-        assert_eq!(two["units"][0]["error"], 0);
-        let lost = [59, 10, 100, 5, 20, 10, 5, 1, 2];
-        let two = read_json(vec![reply("cent", sums), reply("octet", lost)]);
-        assert_eq!(two["ok"], false);
+        assert_eq!(
+            (&whole["units"][0]["available"], &whole["units"][0]["error"]),
+            (&60.into(), &0.into())
+        );
+        let two = json_of(vec![sums(b"octet", 59, 100), sums(b"cent", 60, 100)]);
+        assert_eq!((&two["ok"], &two["units"][0]["unit"]), (&json!(false), &json!("cent")));
         assert_eq!((&two["units"][0]["error"], &two["units"][1]["error"]), (&json!(0), &json!(-1)));
     }
 
     #[test]
     fn totals_beyond_64_bits_stay_exact() {
-        let most = i128::from(i64::MAX);
-        let sums = [most, 0, most, 0, 0, 0, 0, 0, 0];
-        let two = read_json(vec![reply("cent", sums), reply("cent", sums)]);
-        assert_eq!(two["units"][0]["credited"], "18446744073709551614");
-        assert_eq!((&two["ok"], &two["units"][0]["error"]), (&json!(true), &json!(0)));
-        let long = [2 * most, 0, 2 * most, 0, 0, 0, 0, 0, 0];
-        assert_eq!(read_json(vec![reply("cent", long)])["units"], two["units"]);
-        assert!(totals(&Value::Array(vec![Value::Nil])).is_none(), "whoever says that is no store");
+        let most = 2 * i128::from(i64::MAX);
+        let long = json_of(vec![sums(b"cent", most - 40, most)]);
+        assert_eq!(long["units"][0]["credited"], "18446744073709551614");
+        assert_eq!((&long["ok"], &long["units"][0]["error"]), (&json!(true), &json!(0)));
     }
 }

@@ -13,14 +13,13 @@ use scurry_door_json::{self as json, AccountId, REPLAYED, Retry, foreign};
 use scurry_http::{Gate, Problem, read_body, read_json};
 use scurry_ledger::{Answer, Code, CodeKind, ItemAnswers, SessionRequest};
 use scurry_resp::table::Role;
-use scurry_service::{Answered, Reply, Request, SessionStep};
-use scurry_stores::Store;
+use scurry_service::{Answered, Reply, Request, Service, SessionStep};
 use std::sync::Arc;
 
 const RESOURCES: &str = "/nchf-convergedcharging/v3/chargingdata";
 
 /// Returns the routes of Nchf, which all need [`Role::Charge`].
-pub fn routes(store: &Arc<dyn Store>, gate: &Arc<Gate>) -> Router {
+pub fn routes(store: &Arc<dyn Service>, gate: &Arc<Gate>) -> Router {
     let routes = Router::new()
         .route(RESOURCES, post(create))
         .route(&format!("{RESOURCES}/{{reference}}/update"), post(update))
@@ -29,7 +28,7 @@ pub fn routes(store: &Arc<dyn Store>, gate: &Arc<Gate>) -> Router {
     gate.guard(Role::Charge, routes)
 }
 
-type Behind = State<Arc<dyn Store>>;
+type Behind = State<Arc<dyn Service>>;
 
 async fn create(State(store): Behind, request: extract::Request) -> Result<Response, Problem> {
     let request = read(request).await?;
@@ -148,7 +147,7 @@ struct SessionReply {
 }
 
 async fn ask(
-    store: &dyn Store,
+    store: &dyn Service,
     reference: &Reference,
     asked: SessionRequest<'_>,
     items: &[Item],

@@ -36,7 +36,7 @@ fn engine_of(wait: Duration) -> (Arc<Engine>, Receiver<UnixStream>) {
 
 fn ask(engine: &Arc<Engine>) -> JoinHandle<Result<Value, CallError>> {
     let engine = Arc::clone(engine);
-    tokio::spawn(async move { engine.execute(&[b"PING".to_vec()]).await })
+    tokio::spawn(async move { engine.0.ask(PING).await })
 }
 
 /// Deletes an account. The request has no id by which the store would recognize it when repeated.

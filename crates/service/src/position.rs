@@ -1,6 +1,5 @@
 //! Positions in the stream of events, as `SCUR.WATCH` reads and writes them.
 
-use crate::parse_integer;
 use std::fmt;
 
 /// Where a reader of events continues: `<generation>.<thread>:<sequence>`, and `-<index>` if it is inside one commit's
@@ -73,7 +72,12 @@ fn split(bytes: &[u8], at: u8) -> Option<(&[u8], &[u8])> {
     Some((&bytes[..place], &bytes[place + 1..]))
 }
 
-/// Parses digits without a sign or leading zeros.
+/// Parses digits without a sign or leading zeros. A sequence has 63 bits, as the integers of RESP have.
 fn number<T: TryFrom<i64>>(digits: &[u8]) -> Option<T> {
-    parse_integer(digits).filter(|&number| number >= 0).and_then(|number| number.try_into().ok())
+    let has_one_spelling = match digits {
+        [b'0', rest @ ..] => rest.is_empty(),
+        digits => digits.iter().all(u8::is_ascii_digit),
+    };
+    let text = std::str::from_utf8(digits).ok().filter(|_| has_one_spelling)?;
+    text.parse::<i64>().ok()?.try_into().ok()
 }

@@ -1,0 +1,177 @@
+//! Reads values of RESP2 or RESP3. Each function returns None if the value has another type or shape.
+
+use redis::Value;
+use scurry_ledger::{Cause, Code, Cycle, Id, ItemKey, Name, Period, Status, Time};
+
+/// The elements of an array, read one after another.
+pub(crate) struct Reader<'a>(std::slice::Iter<'a, Value>);
+
+impl<'a> Reader<'a> {
+    pub(crate) fn of(value: &'a Value) -> Option<Reader<'a>> {
+        Some(Reader(list(value)?.iter()))
+    }
+
+    pub(crate) fn value(&mut self) -> Option<&'a Value> {
+        self.0.next()
+    }
+
+    pub(crate) fn integer(&mut self) -> Option<i64> {
+        integer(self.value()?)
+    }
+
+    pub(crate) fn unsigned(&mut self) -> Option<u64> {
+        unsigned(self.value()?)
+    }
+
+    pub(crate) fn wide(&mut self) -> Option<i128> {
+        wide(self.value()?)
+    }
+
+    pub(crate) fn bytes(&mut self) -> Option<Vec<u8>> {
+        bytes(self.value()?).map(<[u8]>::to_vec)
+    }
+
+    pub(crate) fn flag(&mut self) -> Option<bool> {
+        Some(self.integer()? != 0)
+    }
+
+    pub(crate) fn code(&mut self) -> Option<Code> {
+        let name = bytes(self.value()?)?;
+        Code::ALL.iter().copied().find(|code| code.name().as_bytes() == name)
+    }
+
+    pub(crate) fn name(&mut self) -> Option<Name> {
+        Name::new(bytes(self.value()?)?)
+    }
+
+    pub(crate) fn id(&mut self) -> Option<Id> {
+        Id::new(bytes(self.value()?)?)
+    }
+
+    pub(crate) fn key(&mut self) -> Option<ItemKey> {
+        key(self.value()?)
+    }
+
+    pub(crate) fn time(&mut self) -> Option<Time> {
+        Some(Time(self.integer()?))
+    }
+
+    pub(crate) fn time_or_nil(&mut self) -> Option<Option<Time>> {
+        or_nil(self.value()?, |value| integer(value).map(Time))
+    }
+
+    pub(crate) fn period(&mut self) -> Option<Period> {
+        let name = bytes(self.value()?)?;
+        [Period::None, Period::Hour, Period::Day, Period::Week, Period::Month]
+            .into_iter()
+            .find(|period| period.name().as_bytes() == name)
+    }
+
+    pub(crate) fn cycle(&mut self) -> Option<Cycle> {
+        let period = self.period()?;
+        Some(Cycle { period, offset_minutes: i16::try_from(self.integer()?).ok()? })
+    }
+
+    /// Reads the cause of a denial, with which a reply ends where it has one to tell.
+    pub(crate) fn cause(&mut self, code: Code) -> Option<Cause> {
+        let Some(value) = self.value() else { return Some(Cause::of(code)) };
+        let told = bytes(value)?;
+        if let Some(limit) = told.strip_prefix(b"limit ") {
+            return Some(Cause::Limit(Name::new(limit)?));
+        }
+        let plain = [Cause::Balance, Cause::NoBucket, Cause::Chain, Cause::Status];
+        plain.into_iter().find(|cause| cause.word().is_some_and(|word| word.as_bytes() == told))
+    }
+}
+
+pub(crate) fn each<T>(
+    value: &Value,
+    read: impl Fn(&mut Reader<'_>) -> Option<T>,
+) -> Option<Vec<T>> {
+    list(value)?.iter().map(|element| read(&mut Reader::of(element)?)).collect()
+}
+
+pub(crate) fn key(value: &Value) -> Option<ItemKey> {
+    match value {
+        Value::Int(number) => Some(ItemKey::Number(u32::try_from(*number).ok()?)),
+        value => ItemKey::new(bytes(value)?),
+    }
+}
+
+pub(crate) fn status(value: &Value) -> Option<Status> {
+    let name = bytes(value)?;
+    [Status::Active, Status::Suspended, Status::Closed]
+        .into_iter()
+        .find(|status| status.name().as_bytes() == name)
+}
+
+pub(crate) fn list(value: &Value) -> Option<&[Value]> {
+    match value {
+        Value::Array(list) => Some(list),
+        _ => None,
+    }
+}
+
+pub(crate) fn bytes(value: &Value) -> Option<&[u8]> {
+    match value {
+        Value::BulkString(bytes) => Some(bytes),
+        Value::SimpleString(text) => Some(text.as_bytes()),
+        Value::Okay => Some(b"OK"),
+        _ => None,
+    }
+}
+
+pub(crate) fn integer(value: &Value) -> Option<i64> {
+    match value {
+        Value::Int(number) => Some(*number),
+        _ => None,
+    }
+}
+
+pub(crate) fn unsigned(value: &Value) -> Option<u64> {
+    u64::try_from(integer(value)?).ok()
+}
+
+/// Returns the value under a name in a map, which RESP2 has as names and values in turn.
+pub(crate) fn field<'a>(map: &'a Value, name: &str) -> Option<&'a Value> {
+    let named = |key: &Value| bytes(key) == Some(name.as_bytes());
+    match map {
+        Value::Map(entries) => entries.iter().find(|(key, _)| named(key)).map(|(_, value)| value),
+        Value::Array(flat) => {
+            flat.chunks_exact(2).find(|pair| named(&pair[0])).map(|pair| &pair[1])
+        }
+        _ => None,
+    }
+}
+
+/// Returns the pairs of a map, which RESP2 has as names and values in turn.
+pub(crate) fn pairs(map: &Value) -> Option<Vec<(&Value, &Value)>> {
+    match map {
+        Value::Map(entries) => Some(entries.iter().map(|(name, value)| (name, value)).collect()),
+        Value::Array(flat) => Some(flat.chunks_exact(2).map(|pair| (&pair[0], &pair[1])).collect()),
+        _ => None,
+    }
+}
+
+pub(crate) fn text(value: &Value) -> Option<&str> {
+    std::str::from_utf8(bytes(value)?).ok()
+}
+
+/// Reads a number that may be too wide for the protocol's integer; then it is sent as text.
+pub(crate) fn wide(value: &Value) -> Option<i128> {
+    match value {
+        Value::Int(number) => Some(i128::from(*number)),
+        other => text(other)?.parse().ok(),
+    }
+}
+
+/// Reads a value that may be nil: `Some(None)` for nil.
+pub(crate) fn or_nil<'a, T>(
+    value: &'a Value,
+    read: impl Fn(&'a Value) -> Option<T>,
+) -> Option<Option<T>> {
+    match value {
+        Value::Nil => Some(None),
+        value => read(value).map(Some),
+    }
+}
