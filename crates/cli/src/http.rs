@@ -8,7 +8,7 @@ use crate::size::Size;
 use crate::users::read_users;
 use anyhow::{Context, Result, ensure};
 use clap::Args;
-use scurry_door_http::{EntitySettings, Front, Settings};
+use scurry_door_http::{DoorSettings, EntitySettings, Settings};
 use scurry_server::{Users, make_room};
 use scurry_tls::TlsSettings;
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -128,13 +128,13 @@ fn users_of(path: &Path) -> Result<Users> {
 }
 
 impl Http {
-    fn front(&self) -> Result<Front> {
+    fn front(&self) -> Result<DoorSettings> {
         let users = match &self.users {
             None => Users::new(None, &[])?,
             Some(path) => users_of(path)?,
         };
         let tls = self.tls_cert.clone().zip(self.tls_key.clone());
-        Ok(Front {
+        Ok(DoorSettings {
             listen: self.listen.0,
             listen_option: "--listen",
             connections_max: make_room(self.max_clients.0, FILES_BESIDE),

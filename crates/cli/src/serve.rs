@@ -14,7 +14,7 @@ use crate::supervisor;
 use crate::toml_file;
 use anyhow::{Context, Result};
 use clap::{ArgMatches, FromArgMatches};
-use scurry_door_http::{Door, Front, open_beside};
+use scurry_door_http::{Door, DoorSettings, open_beside};
 use scurry_server::{Durability, Reloader, Server, Settings, Users, make_room};
 use scurry_tls::Certificates;
 use signal_hook::consts::{SIGHUP, SIGTERM};
@@ -138,7 +138,7 @@ pub(crate) fn serve(
 
 /// Divides the file descriptors between the clients of RESP and HTTP: each gets at least half, and the rest that the
 /// other does not use.
-fn share_files(settings: &mut Settings, front: &mut Front) {
+fn share_files(settings: &mut Settings, front: &mut DoorSettings) {
     let both = settings.clients_max.saturating_add(front.connections_max);
     let possible = make_room(both, settings.files_beside());
     (settings.clients_max, front.connections_max) =

@@ -1,10 +1,10 @@
 //! An HTTP server: its listening socket, and the threads that serve it.
 
-use crate::front::Front;
+use crate::front::DoorSettings;
 use crate::listener::{DRAIN, Listener};
+use crate::request_handler::RequestHandler;
 use crate::start_error::StartError;
-use crate::traffic::Traffic;
-use crate::ways::Ways;
+use crate::traffic::DoorMetrics;
 use scurry_tls::Certificates;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -57,7 +57,7 @@ impl Opening {
     ///
     /// # Errors
     /// When it must not or cannot listen. The error says what to do about it.
-    pub fn listen(front: &Front, on_start: fn()) -> Result<Opening, StartError> {
+    pub fn listen(front: &DoorSettings, on_start: fn()) -> Result<Opening, StartError> {
         front.check()?;
         let tls = front.tls()?;
         let certificates = tls.as_ref().map(|tls| tls.certificates.clone());
@@ -79,8 +79,8 @@ impl Opening {
     }
 
     /// Returns the metrics of the door's requests. `serves` is the label for its services.
-    pub fn traffic(&self, serves: &'static str) -> Arc<Traffic> {
-        Traffic::new(self.listener.address, serves, self.certificates.clone())
+    pub fn traffic(&self, serves: &'static str) -> Arc<DoorMetrics> {
+        DoorMetrics::new(self.listener.address, serves, self.certificates.clone())
     }
 
     /// Serves these routes until the door is closed.
@@ -89,9 +89,9 @@ impl Opening {
     /// When the system refuses to start a thread.
     pub fn serve(
         self,
-        front: &Front,
-        ways: Ways,
-        traffic: Arc<Traffic>,
+        front: &DoorSettings,
+        ways: RequestHandler,
+        traffic: Arc<DoorMetrics>,
     ) -> Result<Door, StartError> {
         let (stop, stopped) = oneshot::channel();
         let Opening { runtime, listener, certificates, on_start } = self;

@@ -5,7 +5,7 @@ use crate::form;
 use crate::options;
 use crate::problem::Problem;
 use crate::start_error::StartError;
-use crate::traffic::{self, Traffic};
+use crate::traffic::{self, DoorMetrics};
 use axum::Router;
 use axum::extract::Request;
 use axum::http::{StatusCode, header};
@@ -27,7 +27,7 @@ const CONSOLE_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; scr
 
 /// Address, users and limits of a door.
 #[derive(Clone, Debug)]
-pub struct Front {
+pub struct DoorSettings {
     /// Address and port to listen on; port 0 takes a free one.
     pub listen: SocketAddr,
     /// Name of the option that sets `listen`, for messages.
@@ -65,7 +65,7 @@ impl Tls {
     }
 }
 
-impl Front {
+impl DoorSettings {
     /// Refuses an address beyond loopback that needs neither user nor client certificate, unless open access is
     /// allowed.
     pub(crate) fn check(&self) -> Result<(), StartError> {
@@ -89,7 +89,7 @@ impl Front {
 pub fn routes(
     own: Router,
     hint: impl Fn(&str) -> &'static str + Clone + Send + Sync + 'static,
-    traffic: &Arc<Traffic>,
+    traffic: &Arc<DoorMetrics>,
 ) -> Router {
     own.route("/", get(console))
         .route("/healthz", get(|| async { "ok\n" }))

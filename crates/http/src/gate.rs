@@ -1,8 +1,8 @@
 //! Access control: the users of the settings with the roles that they have over RESP, authenticated by a token or by
 //! name and password. Requests from web pages of other hosts are refused.
 
-use crate::front::Front;
-use crate::hosts::{Foreign, Hosts};
+use crate::front::DoorSettings;
+use crate::hosts::{ForeignOrigin, Hosts};
 use crate::problem::Problem;
 use crate::start_error::StartError;
 use axum::Router;
@@ -35,7 +35,7 @@ pub struct Gate {
 /// Why a request is refused.
 enum Refusal {
     /// No credentials, or not in a form that is understood.
-    Nobody,
+    NoCredentials,
     /// The name, password or token is wrong.
     Wrong,
     /// Too many passwords are being checked.
@@ -48,7 +48,7 @@ enum Refusal {
 
 impl Gate {
     /// Returns the gate for these users and host names.
-    pub fn new(front: &Front) -> Result<Arc<Gate>, StartError> {
+    pub fn new(front: &DoorSettings) -> Result<Arc<Gate>, StartError> {
         Ok(Arc::new(Gate {
             users: Arc::clone(&front.users),
             hosts: Hosts::new(front)?,
@@ -99,7 +99,7 @@ impl Gate {
         self.hosts.check_page(target, headers).map_err(foreign)?;
         let admitted = match headers.get(header::AUTHORIZATION) {
             None => {
-                let anyone = self.users.anyone().ok_or(Refusal::Nobody)?;
+                let anyone = self.users.anyone().ok_or(Refusal::NoCredentials)?;
                 // Without credentials the Host must be ours too: a page could use its own name that resolves to this
                 // address.
                 self.hosts.check_names(target, headers).map_err(foreign)?;
@@ -114,10 +114,10 @@ impl Gate {
     }
 
     /// Returns the refusal for a request from another host's page, or for another host.
-    fn foreign(&self, foreign: &Foreign) -> Refusal {
+    fn foreign(&self, foreign: &ForeignOrigin) -> Refusal {
         let status = match foreign {
-            Foreign::Host(_) => StatusCode::MISDIRECTED_REQUEST,
-            Foreign::Page(_) => StatusCode::FORBIDDEN,
+            ForeignOrigin::Host(_) => StatusCode::MISDIRECTED_REQUEST,
+            ForeignOrigin::Page(_) => StatusCode::FORBIDDEN,
         };
         Refusal::Foreign { status, why: self.hosts.advice(foreign) }
     }
@@ -128,15 +128,15 @@ impl Gate {
             .to_str()
             .ok()
             .and_then(|text| text.split_once(' '))
-            .ok_or(Refusal::Nobody)?;
+            .ok_or(Refusal::NoCredentials)?;
         if scheme.eq_ignore_ascii_case("bearer") {
             return self.users.of_token(rest.trim().as_bytes()).ok_or(Refusal::Wrong);
         }
         if !scheme.eq_ignore_ascii_case("basic") {
-            return Err(Refusal::Nobody);
+            return Err(Refusal::NoCredentials);
         }
-        let pair = STANDARD.decode(rest.trim()).map_err(|_| Refusal::Nobody)?;
-        let colon = pair.iter().position(|&byte| byte == b':').ok_or(Refusal::Nobody)?;
+        let pair = STANDARD.decode(rest.trim()).map_err(|_| Refusal::NoCredentials)?;
+        let colon = pair.iter().position(|&byte| byte == b':').ok_or(Refusal::NoCredentials)?;
         let (name, password) = (pair[..colon].to_vec(), pair[colon + 1..].to_vec());
         match self.users.admit(&name, &password) {
             Admission::Granted(admitted) => Ok(admitted),
@@ -177,7 +177,7 @@ impl Refusal {
     fn answer(self, path: &str) -> Response {
         let unauthorized = |why| Problem::new(StatusCode::UNAUTHORIZED, "Unauthorized", why);
         let problem = match &self {
-            Refusal::Nobody => {
+            Refusal::NoCredentials => {
                 unauthorized("say who you are: a bearer token, or name and password")
             }
             Refusal::Wrong => unauthorized("no user has this token, or this name and password"),
@@ -196,7 +196,7 @@ impl Refusal {
             }
         };
         let mut response = problem.at(path).into_response();
-        if matches!(self, Refusal::Nobody | Refusal::Wrong) {
+        if matches!(self, Refusal::NoCredentials | Refusal::Wrong) {
             let headers = response.headers_mut();
             for scheme in ["Bearer realm=\"scurry\"", "Basic realm=\"scurry\", charset=\"UTF-8\""] {
                 headers.append(header::WWW_AUTHENTICATE, HeaderValue::from_static(scheme));

@@ -3,7 +3,7 @@
 //! page's own that resolves to it (DNS rebinding), or across sites. The page cannot choose the Host and the Origin of
 //! such a request.
 
-use crate::front::Front;
+use crate::front::DoorSettings;
 use crate::start_error::StartError;
 use axum::http::uri::{Authority, Scheme, Uri};
 use axum::http::{HeaderMap, HeaderValue, header};
@@ -26,7 +26,7 @@ pub(crate) struct Hosts {
 
 /// Why a request is refused. [`Hosts::advice`] says what to do about it.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Foreign {
+pub(crate) enum ForeignOrigin {
     /// A request for another host, by this name.
     Host(String),
     /// A request from a web page of this foreign origin.
@@ -37,7 +37,7 @@ impl Hosts {
     /// Reads the names of the settings. Names are checked on loopback, where only they distinguish a page from a
     /// client, and wherever the settings name some. With TLS the certificate does that: no browser accepts it for
     /// another page's name.
-    pub(crate) fn new(front: &Front) -> Result<Hosts, StartError> {
+    pub(crate) fn new(front: &DoorSettings) -> Result<Hosts, StartError> {
         let named: Option<Vec<String>> = front.hosts.iter().map(|host| name(host)).collect();
         let named = named.filter(|named| named.len() <= NAMES_MAX);
         let refused = || StartError::Hosts(front.hosts_option, NAMES_MAX);
@@ -49,16 +49,20 @@ impl Hosts {
 
     /// Checks the hosts that a request without credentials is for: the authority of its target (RFC 9112 clause 3.2.2)
     /// and every Host. No web page can send a request without either.
-    pub(crate) fn check_names(&self, target: &Uri, headers: &HeaderMap) -> Result<(), Foreign> {
+    pub(crate) fn check_names(
+        &self,
+        target: &Uri,
+        headers: &HeaderMap,
+    ) -> Result<(), ForeignOrigin> {
         if !self.is_closed {
             return Ok(());
         }
         if let Some(authority) = target.authority().filter(|authority| !self.is_ours(authority)) {
-            return Err(Foreign::Host(shown(authority.as_str())));
+            return Err(ForeignOrigin::Host(shown(authority.as_str())));
         }
         for value in headers.get_all(header::HOST) {
             if !authority(value).is_some_and(|authority| self.is_ours(&authority)) {
-                return Err(Foreign::Host(shown(&String::from_utf8_lossy(value.as_bytes()))));
+                return Err(ForeignOrigin::Host(shown(&String::from_utf8_lossy(value.as_bytes()))));
             }
         }
         Ok(())
@@ -66,10 +70,14 @@ impl Hosts {
 
     /// Checks the origin of a browser's request (RFC 6454 clause 7): it must be this door's own, or of a host that the
     /// settings name. A page with the origin `null` hides its own, and is refused.
-    pub(crate) fn check_page(&self, target: &Uri, headers: &HeaderMap) -> Result<(), Foreign> {
+    pub(crate) fn check_page(
+        &self,
+        target: &Uri,
+        headers: &HeaderMap,
+    ) -> Result<(), ForeignOrigin> {
         for value in headers.get_all(header::ORIGIN) {
             if !Origin::read(value).is_some_and(|origin| self.lets(&origin, target, headers)) {
-                return Err(Foreign::Page(shown(&String::from_utf8_lossy(value.as_bytes()))));
+                return Err(ForeignOrigin::Page(shown(&String::from_utf8_lossy(value.as_bytes()))));
             }
         }
         Ok(())
@@ -95,14 +103,14 @@ impl Hosts {
     }
 
     /// Returns a message for people: why the request is refused, and how to change that.
-    pub(crate) fn advice(&self, foreign: &Foreign) -> String {
+    pub(crate) fn advice(&self, foreign: &ForeignOrigin) -> String {
         let option = self.option;
         match foreign {
-            Foreign::Host(host) => format!(
+            ForeignOrigin::Host(host) => format!(
                 "this door does not answer to the name `{host}`, which a web page could have made up: \
                  ask it by its address or as localhost, or start it with {option} and the name"
             ),
-            Foreign::Page(origin) => format!(
+            ForeignOrigin::Page(origin) => format!(
                 "a page of `{origin}` asks, and this door answers to pages of its own alone: start it \
                  with {option} and the name of the page's host, if that is yours"
             ),

@@ -3,6 +3,7 @@
 //! [`Ways`]; this crate knows neither charging nor entities.
 
 mod body;
+mod client_errors;
 mod clock;
 mod door;
 pub mod door_codes;
@@ -13,27 +14,26 @@ mod gate;
 mod hosts;
 mod json;
 mod listener;
-mod misdeeds;
+pub mod metrics_history;
 mod openapi;
 mod options;
-pub mod past;
-mod patience;
 mod problem;
 pub mod query;
+mod request_handler;
 mod start_error;
 mod strict;
 mod traffic;
-mod ways;
+mod write_timeout;
 
 pub use body::read_body;
 pub use clock::now;
 pub use door::{Door, Opening};
 pub use fault::{FaultLocation, field_problem};
-pub use front::Front;
+pub use front::DoorSettings;
 pub use gate::Gate;
 pub use json::read_json;
 pub use openapi::security_schemes;
 pub use problem::Problem;
+pub use request_handler::{FastPath, RequestHandler};
 pub use start_error::StartError;
-pub use traffic::{Begun, Traffic};
-pub use ways::{FastPath, Ways};
+pub use traffic::{DoorMetrics, RequestTimer};

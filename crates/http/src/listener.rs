@@ -1,12 +1,12 @@
 //! The listening socket and its connections: how many there may be, the timeouts of reading and writing, and how they
 //! end.
 
-use crate::front::{Front, Tls};
-use crate::misdeeds::Misdeed;
-use crate::patience::Patient;
+use crate::client_errors::ClientFault;
+use crate::front::{DoorSettings, Tls};
+use crate::request_handler::RequestHandler;
 use crate::start_error::StartError;
-use crate::traffic::Traffic;
-use crate::ways::Ways;
+use crate::traffic::DoorMetrics;
+use crate::write_timeout::WriteTimeoutStream;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -42,7 +42,10 @@ pub(crate) struct Listener {
 }
 
 impl Listener {
-    pub(crate) async fn open(front: &Front, tls: Option<Tls>) -> Result<Listener, StartError> {
+    pub(crate) async fn open(
+        front: &DoorSettings,
+        tls: Option<Tls>,
+    ) -> Result<Listener, StartError> {
         let (address, option) = (front.listen, front.listen_option);
         let refused = |source: io::Error| match source.kind() {
             io::ErrorKind::AddrInUse => StartError::AddressInUse(address, option),
@@ -56,9 +59,9 @@ impl Listener {
     /// Accepts connections until `stopped` fires, then gives running requests a few seconds to end.
     pub(crate) async fn serve(
         self,
-        ways: Ways,
+        ways: RequestHandler,
         connections_max: usize,
-        traffic: Arc<Traffic>,
+        traffic: Arc<DoorMetrics>,
         mut stopped: oneshot::Receiver<()>,
     ) {
         let graceful = GracefulShutdown::new();
@@ -101,7 +104,7 @@ impl Listener {
                 let client = stream.peer_addr().ok();
                 let client = Client { address: client, ways, traffic };
                 if let Err(error) = client.talk(stream, tls, watcher).await {
-                    if let Some(misdeed) = Misdeed::of_end(&*error) {
+                    if let Some(misdeed) = ClientFault::of_end(&*error) {
                         client.tell(misdeed);
                     }
                     tracing::debug!(%error, "a connection ended");
@@ -117,21 +120,21 @@ impl Listener {
     }
 }
 
-type Ended = Result<(), Box<dyn std::error::Error + Send + Sync>>;
+type ListenerEnd = Result<(), Box<dyn std::error::Error + Send + Sync>>;
 
 /// The client at the other end of a connection, and the routes that serve it.
 struct Client {
     address: Option<SocketAddr>,
-    ways: Arc<Ways>,
-    traffic: Arc<Traffic>,
+    ways: Arc<RequestHandler>,
+    traffic: Arc<DoorMetrics>,
 }
 
 impl Client {
-    fn tell(&self, misdeed: Misdeed) {
+    fn tell(&self, misdeed: ClientFault) {
         self.traffic.misdeeds.tell(misdeed, self.address);
     }
 
-    async fn talk(&self, stream: TcpStream, tls: Option<Tls>, watcher: Watcher) -> Ended {
+    async fn talk(&self, stream: TcpStream, tls: Option<Tls>, watcher: Watcher) -> ListenerEnd {
         // Without TCP_NODELAY an answer may wait for the acknowledgement of the one before.
         stream.set_nodelay(true)?;
         match tls {
@@ -140,11 +143,11 @@ impl Client {
                 match timeout(tls.patience, TlsAcceptor::from(tls.config()).accept(stream)).await {
                     Ok(Ok(stream)) => self.converse(stream, watcher).await,
                     Ok(Err(error)) => {
-                        self.tell(Misdeed::NoTls);
+                        self.tell(ClientFault::NoTls);
                         Err(error.into())
                     }
                     Err(late) => {
-                        self.tell(Misdeed::NoTls);
+                        self.tell(ClientFault::NoTls);
                         Err(late.into())
                     }
                 }
@@ -153,16 +156,16 @@ impl Client {
     }
 
     /// Serves HTTP/1.1 on a connection until it ends.
-    async fn converse<S>(&self, stream: S, watcher: Watcher) -> Ended
+    async fn converse<S>(&self, stream: S, watcher: Watcher) -> ListenerEnd
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let stream = TokioIo::new(Patient::new(stream, TAKE_PATIENCE));
+        let stream = TokioIo::new(WriteTimeoutStream::new(stream, TAKE_PATIENCE));
         let service = service_fn(|request| {
             let (ways, traffic, address) = (&self.ways, &self.traffic, self.address);
             async move {
                 let mut answer = ways.answer(request).await;
-                if let Some(misdeed) = answer.extensions_mut().remove::<Misdeed>() {
+                if let Some(misdeed) = answer.extensions_mut().remove::<ClientFault>() {
                     traffic.misdeeds.tell(misdeed, address);
                 }
                 Ok::<_, Infallible>(answer)

@@ -12,7 +12,7 @@ const OF_HEALTH: HeaderValue = HeaderValue::from_static("GET,HEAD");
 const OF_DOOR: HeaderValue = HeaderValue::from_static("GET,HEAD,POST,PUT,PATCH,DELETE");
 
 /// Turns OPTIONS of a health path into GET. Returns true when it did.
-pub(crate) fn take_for_get<B>(request: &mut Request<B>) -> bool {
+pub(crate) fn health_options_to_get<B>(request: &mut Request<B>) -> bool {
     let is_health = is_options(request) && HEALTH.contains(&request.uri().path());
     if is_health {
         *request.method_mut() = Method::GET;

@@ -28,7 +28,7 @@ impl<T> Strict<T> {
 
 impl<V> Strict<V> {
     /// Returns the visitor's value for a number, or an error that names the wanted kind.
-    fn judge<T, E: Error>(
+    fn visit_number<T, E: Error>(
         self,
         number: Unexpected<'_>,
         visit: impl FnOnce(V) -> Result<T, E>,
@@ -99,7 +99,7 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Strict<D> {
         visitor: V,
     ) -> Result<V::Value, D::Error> {
         // As a string: the derived visitor alone would also accept an object with one variant.
-        self.inner.deserialize_str(Word { visitor, words })
+        self.inner.deserialize_str(EnumVisitor { visitor, words })
     }
 }
 
@@ -115,15 +115,15 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Strict<V> {
     }
 
     fn visit_i64<E: Error>(self, value: i64) -> Result<V::Value, E> {
-        self.judge(Unexpected::Signed(value), |inner| inner.visit_i64(value))
+        self.visit_number(Unexpected::Signed(value), |inner| inner.visit_i64(value))
     }
 
     fn visit_u64<E: Error>(self, value: u64) -> Result<V::Value, E> {
-        self.judge(Unexpected::Unsigned(value), |inner| inner.visit_u64(value))
+        self.visit_number(Unexpected::Unsigned(value), |inner| inner.visit_u64(value))
     }
 
     fn visit_f64<E: Error>(self, value: f64) -> Result<V::Value, E> {
-        self.judge(Unexpected::Float(value), |inner| inner.visit_f64(value))
+        self.visit_number(Unexpected::Float(value), |inner| inner.visit_f64(value))
     }
 
     fn visit_str<E: Error>(self, value: &str) -> Result<V::Value, E> {
@@ -207,12 +207,12 @@ impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for Strict<S> {
 }
 
 /// A visitor for the names of an enum's variants.
-struct Word<V> {
+struct EnumVisitor<V> {
     visitor: V,
     words: &'static [&'static str],
 }
 
-impl<'de, V: Visitor<'de>> Visitor<'de> for Word<V> {
+impl<'de, V: Visitor<'de>> Visitor<'de> for EnumVisitor<V> {
     type Value = V::Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

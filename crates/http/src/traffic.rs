@@ -1,6 +1,6 @@
 //! Metrics of a door: requests by route, method and status, their durations, and connections.
 
-use crate::misdeeds::{Misdeed, Misdeeds};
+use crate::client_errors::{ClientFault, ClientFaultLog};
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::Method;
 use axum::middleware::Next;
@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 /// Metrics of one door, with the labels that identify it.
-pub struct Traffic {
+pub struct DoorMetrics {
     /// Address that it listens on.
     listen: SocketAddr,
     /// Label for its services, such as `charging`.
@@ -26,37 +26,37 @@ pub struct Traffic {
     connections: AtomicU64,
     accepted: AtomicU64,
     refused: AtomicU64,
-    pub(crate) misdeeds: Misdeeds,
+    pub(crate) misdeeds: ClientFaultLog,
 }
 
 /// Metrics by route. Routes, methods and statuses are few: a route is the door's own name of a path, not the path of a
 /// request.
-type Requests = BTreeMap<String, OfRoute>;
+type Requests = BTreeMap<String, RouteMetrics>;
 
 /// Metrics of one route.
 #[derive(Default)]
-struct OfRoute {
+struct RouteMetrics {
     /// Number of requests by method and status.
     answered: BTreeMap<(&'static str, u16), u64>,
     durations: Histogram,
 }
 
 /// An open connection, which is counted until this is dropped.
-pub(crate) struct Connected(Arc<Traffic>);
+pub(crate) struct ConnectionCount(Arc<DoorMetrics>);
 
-impl Drop for Connected {
+impl Drop for ConnectionCount {
     fn drop(&mut self) {
         self.0.connections.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
-impl Traffic {
+impl DoorMetrics {
     pub(crate) fn new(
         listen: SocketAddr,
         serves: &'static str,
         certificates: Option<Certificates>,
-    ) -> Arc<Traffic> {
-        Arc::new(Traffic {
+    ) -> Arc<DoorMetrics> {
+        Arc::new(DoorMetrics {
             listen,
             serves,
             certificates,
@@ -64,15 +64,15 @@ impl Traffic {
             connections: AtomicU64::new(0),
             accepted: AtomicU64::new(0),
             refused: AtomicU64::new(0),
-            misdeeds: Misdeeds::default(),
+            misdeeds: ClientFaultLog::default(),
         })
     }
 
     /// Counts a new connection.
-    pub(crate) fn connected(self: &Arc<Traffic>) -> Connected {
+    pub(crate) fn connected(self: &Arc<DoorMetrics>) -> ConnectionCount {
         self.accepted.fetch_add(1, Ordering::Relaxed);
         self.connections.fetch_add(1, Ordering::Relaxed);
-        Connected(Arc::clone(self))
+        ConnectionCount(Arc::clone(self))
     }
 
     /// Counts a connection that was closed because there are too many.
@@ -117,7 +117,7 @@ impl Traffic {
         }
         let help = "From the head of a request until its answer was made.";
         page.metric("scurry_http_request_duration_seconds", MetricKind::Histogram, help);
-        for (route, OfRoute { durations: histogram, .. }) in &*requests {
+        for (route, RouteMetrics { durations: histogram, .. }) in &*requests {
             page.histogram(&[("route", route)], histogram.cumulative(), histogram.sum_seconds());
         }
         let load = |count: &AtomicU64| count.load(Ordering::Relaxed);
@@ -134,35 +134,40 @@ impl Traffic {
 
 /// Counts a request, whatever its answer is.
 pub(crate) async fn count(
-    State(traffic): State<Arc<Traffic>>,
+    State(traffic): State<Arc<DoorMetrics>>,
     request: Request,
     next: Next,
 ) -> Response {
-    let begun = Begun::now(request.method());
+    let begun = RequestTimer::now(request.method());
     let route = request.extensions().get::<MatchedPath>().cloned();
     let response = next.run(request).await;
     traffic.answered(&begun, route.as_ref().map(MatchedPath::as_str), response)
 }
 
 /// A request that has no answer yet.
-pub struct Begun {
+pub struct RequestTimer {
     at: Instant,
     method: &'static str,
 }
 
-impl Begun {
+impl RequestTimer {
     /// Returns a request that begins now.
     #[expect(clippy::disallowed_methods, reason = "a duration, which decides nothing")]
-    pub fn now(method: &Method) -> Begun {
-        Begun { at: Instant::now(), method: known(method) }
+    pub fn now(method: &Method) -> RequestTimer {
+        RequestTimer { at: Instant::now(), method: known(method) }
     }
 }
 
-impl Traffic {
+impl DoorMetrics {
     /// Counts an answered request. `route` is None when the path is unknown. Marks the answer when the client has done
     /// something wrong.
-    pub fn answered(&self, begun: &Begun, route: Option<&str>, mut response: Response) -> Response {
-        if let Some(misdeed) = Misdeed::of_answer(response.status(), route.is_none()) {
+    pub fn answered(
+        &self,
+        begun: &RequestTimer,
+        route: Option<&str>,
+        mut response: Response,
+    ) -> Response {
+        if let Some(misdeed) = ClientFault::of_answer(response.status(), route.is_none()) {
             // The client's address is known to the connection, which logs the error.
             response.extensions_mut().insert(misdeed);
         }
@@ -171,7 +176,7 @@ impl Traffic {
         let mut requests = self.requests();
         // Copies the name of a route only when it is new.
         if !requests.contains_key(route) {
-            requests.insert(route.to_owned(), OfRoute::default());
+            requests.insert(route.to_owned(), RouteMetrics::default());
         }
         if let Some(of_route) = requests.get_mut(route) {
             of_route.durations.note(duration_ns);

@@ -5,7 +5,7 @@
 //! nothing while its replies wait for a sync of the log, so later requests use another connection and are part of the
 //! next sync.
 
-use crate::line::{Line, is_unsent};
+use crate::line::{PipelinedConnection, is_unsent};
 use redis::Value;
 use scurry_cluster_client::{decode, decode_store};
 use scurry_server::{Calls, CoreAccess, DoorRoute, Passage};
@@ -39,23 +39,23 @@ const PAUSE: Duration = Duration::from_millis(20);
 pub struct Engine(Arc<Shared>);
 
 /// Returns the way to the cores of this process; None if they do not execute commands now.
-type Here = dyn Fn() -> Option<Calls> + Send + Sync;
+type CoreCalls = dyn Fn() -> Option<Calls> + Send + Sync;
 
 struct Shared {
     connect: Box<Connect>,
-    here: Box<Here>,
+    here: Box<CoreCalls>,
     /// Timeout of one answer.
     patience: Duration,
     /// How long to retry a request that was not executed, since another node leads or none does, or that is safe to
     /// repeat. Zero for a store on one machine, where no other node can answer.
     wait: Duration,
-    lines: Mutex<Vec<Line>>,
+    lines: Mutex<Vec<PipelinedConnection>>,
     /// Held while a connection to the leader is being opened. Holds the reason why the last attempt failed.
     dialling: tokio::sync::Mutex<Option<String>>,
 }
 
 /// Why one try brought no answer.
-enum Miss<T> {
+enum TryFailure<T> {
     /// Another node leads, or none does. Nothing was executed.
     Elsewhere(T),
     /// The request was not sent, for this reason.
@@ -82,23 +82,29 @@ impl Tries {
     }
 
     /// Decides after a failed try whether to try again, or which result to return.
-    fn judge<T>(&mut self, miss: Miss<T>) -> ControlFlow<Result<T, CallError>> {
+    fn judge<T>(&mut self, miss: TryFailure<T>) -> ControlFlow<Result<T, CallError>> {
         // The time for retries starts with the first failure.
         let until = *self.until.get_or_insert_with(|| Instant::now() + self.wait);
         let is_late = Instant::now() >= until;
         ControlFlow::Break(match (miss, &self.lost) {
             // It may have been executed, and is not sent again.
-            (Miss::Ended(why), _) if is_late || !self.repeatable => Err(CallError::Unknown(why)),
-            (Miss::Silent, _) => Err(CallError::Unknown("the engine does not answer".to_owned())),
-            (Miss::Ended(why), _) => {
+            (TryFailure::Ended(why), _) if is_late || !self.repeatable => {
+                Err(CallError::Unknown(why))
+            }
+            (TryFailure::Silent, _) => {
+                Err(CallError::Unknown("the engine does not answer".to_owned()))
+            }
+            (TryFailure::Ended(why), _) => {
                 self.lost = Some(why);
                 return ControlFlow::Continue(());
             }
             // An earlier try may have been executed, so the outcome is unknown.
             (_, Some(why)) if is_late => Err(CallError::Unknown(why.clone())),
-            (Miss::NotSent(why), None) if is_late => Err(CallError::NotSent(why)),
-            (Miss::Elsewhere(refusal), None) if is_late => Ok(refusal),
-            (Miss::NotSent(_) | Miss::Elsewhere(_), _) => return ControlFlow::Continue(()),
+            (TryFailure::NotSent(why), None) if is_late => Err(CallError::NotSent(why)),
+            (TryFailure::Elsewhere(refusal), None) if is_late => Ok(refusal),
+            (TryFailure::NotSent(_) | TryFailure::Elsewhere(_), _) => {
+                return ControlFlow::Continue(());
+            }
         })
     }
 }
@@ -175,38 +181,40 @@ impl Shared {
     async fn call_once(
         self: &Arc<Self>,
         request: Request,
-    ) -> Result<Result<Reply, CallError>, Miss<Result<Reply, CallError>>> {
+    ) -> Result<Result<Reply, CallError>, TryFailure<Result<Reply, CallError>>> {
         let Some(calls) = (self.here)() else {
             let reply = self.ask_once(&request.arguments().packed()).await;
             return match reply {
                 Ok(value) => Ok(decode(&request, &value)),
-                Err(Miss::Elsewhere(value)) => Err(Miss::Elsewhere(decode(&request, &value))),
-                Err(Miss::NotSent(why)) => Err(Miss::NotSent(why)),
-                Err(Miss::Ended(why)) => Err(Miss::Ended(why)),
-                Err(Miss::Silent) => Err(Miss::Silent),
+                Err(TryFailure::Elsewhere(value)) => {
+                    Err(TryFailure::Elsewhere(decode(&request, &value)))
+                }
+                Err(TryFailure::NotSent(why)) => Err(TryFailure::NotSent(why)),
+                Err(TryFailure::Ended(why)) => Err(TryFailure::Ended(why)),
+                Err(TryFailure::Silent) => Err(TryFailure::Silent),
             };
         };
         match timeout(self.patience, calls.send(request)).await {
-            Ok(Err(CallError::NotSent(why))) => Err(Miss::NotSent(why)),
-            Err(_) => Err(Miss::Silent),
-            Ok(Err(CallError::Unknown(why))) => Err(Miss::Ended(why)),
+            Ok(Err(CallError::NotSent(why))) => Err(TryFailure::NotSent(why)),
+            Err(_) => Err(TryFailure::Silent),
+            Ok(Err(CallError::Unknown(why))) => Err(TryFailure::Ended(why)),
             Ok(Err(CallError::Refused(Refusal::Store(text)))) if says_elsewhere(&text) => {
-                Err(Miss::Elsewhere(Err(Refusal::Store(text).into())))
+                Err(TryFailure::Elsewhere(Err(Refusal::Store(text).into())))
             }
             Ok(outcome) => Ok(outcome),
         }
     }
 
-    async fn ask_once(self: &Arc<Self>, command: &[u8]) -> Result<Value, Miss<Value>> {
+    async fn ask_once(self: &Arc<Self>, command: &[u8]) -> Result<Value, TryFailure<Value>> {
         let line = match self.line().await {
             Ok(line) => line,
-            Err(why) => return Err(Miss::NotSent(why)),
+            Err(why) => return Err(TryFailure::NotSent(why)),
         };
         let error = match line.ask_packed(command).await {
             Ok(value) if is_elsewhere(&value) => {
                 // The other connections lead to the same node: drop them all.
                 self.lines().clear();
-                return Err(Miss::Elsewhere(value));
+                return Err(TryFailure::Elsewhere(value));
             }
             Ok(value) => return Ok(value),
             Err(error) => error,
@@ -214,14 +222,18 @@ impl Shared {
         // Later requests on this connection would wait after the lost one.
         self.lines().retain(|kept| !kept.is_same(&line));
         if is_unsent(&error) {
-            return Err(Miss::NotSent(error.to_string()));
+            return Err(TryFailure::NotSent(error.to_string()));
         }
-        Err(if error.is_timeout() { Miss::Silent } else { Miss::Ended(error.to_string()) })
+        Err(if error.is_timeout() {
+            TryFailure::Silent
+        } else {
+            TryFailure::Ended(error.to_string())
+        })
     }
 
     /// Returns the connection with the fewest requests under way. Opens another one when all are busy and [`LINES_MAX`]
     /// allows it.
-    async fn line(self: &Arc<Self>) -> Result<Line, String> {
+    async fn line(self: &Arc<Self>) -> Result<PipelinedConnection, String> {
         let idlest = {
             let mut lines = self.lines();
             let idlest = idlest(&mut lines);
@@ -254,7 +266,7 @@ impl Shared {
     }
 
     /// Opens the first connection to the leader. All requests that wait for it share the outcome.
-    async fn dial(self: &Arc<Self>, passage: Passage) -> Result<Line, String> {
+    async fn dial(self: &Arc<Self>, passage: Passage) -> Result<PipelinedConnection, String> {
         if let Ok(mut failed) = self.dialling.try_lock() {
             return self.open(passage, &mut failed).await;
         }
@@ -276,7 +288,11 @@ impl Shared {
         }
     }
 
-    async fn open(&self, passage: Passage, failed: &mut Option<String>) -> Result<Line, String> {
+    async fn open(
+        &self,
+        passage: Passage,
+        failed: &mut Option<String>,
+    ) -> Result<PipelinedConnection, String> {
         let opened = spawn_blocking(move || passage.open()).await;
         let line = match opened {
             Ok(Ok(stream)) => self.keep(stream).map_err(|error| error.to_string()),
@@ -287,21 +303,21 @@ impl Shared {
         line
     }
 
-    fn keep(&self, stream: UnixStream) -> io::Result<Line> {
-        let line = Line::within(stream, self.patience)?;
+    fn keep(&self, stream: UnixStream) -> io::Result<PipelinedConnection> {
+        let line = PipelinedConnection::within(stream, self.patience)?;
         self.lines().push(line.clone());
         Ok(line)
     }
 
-    fn lines(&self) -> MutexGuard<'_, Vec<Line>> {
+    fn lines(&self) -> MutexGuard<'_, Vec<PipelinedConnection>> {
         self.lines.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Returns the connection with the fewest requests under way, and their number. Drops ended connections.
-fn idlest(lines: &mut Vec<Line>) -> Option<(usize, Line)> {
+fn idlest(lines: &mut Vec<PipelinedConnection>) -> Option<(usize, PipelinedConnection)> {
     lines.retain(|line| !line.is_over());
-    let counted = lines.iter().map(|line| (line.under_way(), line));
+    let counted = lines.iter().map(|line| (line.requests_in_flight(), line));
     let idlest = counted.min_by_key(|(under_way, _)| *under_way);
     idlest.map(|(under_way, line)| (under_way, line.clone()))
 }

@@ -5,13 +5,13 @@
 mod engine;
 mod inbox;
 mod line;
-mod reading_replies;
+mod reply_parser;
 mod resp_store;
 mod retry;
 mod servers;
 
 pub use engine::Engine;
 pub use inbox::{Inbox, Ticket, ended};
-pub use line::{Line, Terms};
+pub use line::{ConnectOptions, PipelinedConnection};
 pub use resp_store::RespStore;
 pub use retry::{ASKED_AGAIN_MAX, LOOK_EVERY, pause};

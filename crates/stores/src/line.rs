@@ -5,7 +5,7 @@
 //! requests.
 
 use crate::inbox::{Inbox, Ticket};
-use crate::reading_replies::read;
+use crate::reply_parser::read;
 use futures_util::task::AtomicWaker;
 use redis::{Cmd, ErrorKind, RedisError, RedisResult, Value, cmd};
 use std::collections::VecDeque;
@@ -37,7 +37,7 @@ const TOGETHER_LEN: usize = 1 << 20;
 const READ_LEN: usize = 16 * 1024;
 
 /// Credentials and timeout for a connection.
-pub struct Terms<'a> {
+pub struct ConnectOptions<'a> {
     /// User name; None for the default user.
     pub user: Option<&'a str>,
     /// Password; None where the server demands none.
@@ -51,7 +51,7 @@ const OVER: usize = usize::MAX;
 
 /// A connection; it closes when its last clone is dropped.
 #[derive(Clone)]
-pub struct Line(Arc<Open>);
+pub struct PipelinedConnection(Arc<Open>);
 
 struct Open {
     shared: Arc<Shared>,
@@ -92,16 +92,19 @@ struct Waiting {
     until: Option<Instant>,
 }
 
-impl Line {
+impl PipelinedConnection {
     /// Connects and authenticates.
-    pub async fn connect(address: &str, terms: Terms<'_>) -> RedisResult<Line> {
+    pub async fn connect(
+        address: &str,
+        terms: ConnectOptions<'_>,
+    ) -> RedisResult<PipelinedConnection> {
         let (host, port) = address.rsplit_once(':').unwrap_or((address, "6389"));
         let host = host.trim_start_matches('[').trim_end_matches(']');
         let port = port.parse::<u16>().map_err(|_| io::Error::other("the port is no number"))?;
         let stream = timeout(CONNECT_PATIENCE, TcpStream::connect((host, port))).await;
         let stream = stream.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))??;
         stream.set_nodelay(true)?;
-        let line = Line::on(stream, terms.patience);
+        let line = PipelinedConnection::on(stream, terms.patience);
         if let Some(password) = terms.password {
             let mut auth = cmd("AUTH");
             if let Some(user) = terms.user {
@@ -116,21 +119,24 @@ impl Line {
     ///
     /// # Errors
     /// When the runtime cannot register the socket.
-    pub(crate) fn within(stream: UnixStream, patience: Duration) -> io::Result<Line> {
+    pub(crate) fn within(
+        stream: UnixStream,
+        patience: Duration,
+    ) -> io::Result<PipelinedConnection> {
         // `TcpStream` serves as a descriptor that can be read, written and polled, and no more is done with it here: no
         // option of TCP is set, and no address asked for.
         let stream = TcpStream::from_std(std::net::TcpStream::from(OwnedFd::from(stream)))?;
-        Ok(Line::on(stream, patience))
+        Ok(PipelinedConnection::on(stream, patience))
     }
 
-    fn on(stream: TcpStream, patience: Duration) -> Line {
+    fn on(stream: TcpStream, patience: Duration) -> PipelinedConnection {
         let (reads, stream) = stream.into_split();
         let waker = AtomicWaker::new();
         let (state, under_way, over) = (Mutex::default(), AtomicUsize::new(0), Notify::new());
         let shared = Shared { stream, state, under_way, waker, over };
         let shared = Arc::new(shared);
         tokio::spawn(Arc::clone(&shared).serve(reads));
-        Line(Arc::new(Open { shared, patience }))
+        PipelinedConnection(Arc::new(Open { shared, patience }))
     }
 
     /// Sends a command, given as bytes of RESP. The ticket gets the reply, or an error when there will be none.
@@ -176,12 +182,12 @@ impl Line {
 
     /// Returns the number of requests that were sent and are not answered. Requests that wait for the task's next turn
     /// do not count: a new request leaves together with them.
-    pub(crate) fn under_way(&self) -> usize {
+    pub(crate) fn requests_in_flight(&self) -> usize {
         self.0.shared.under_way.load(Ordering::Relaxed)
     }
 
     /// Reports whether both are the same connection.
-    pub fn is_same(&self, other: &Line) -> bool {
+    pub fn is_same(&self, other: &PipelinedConnection) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 

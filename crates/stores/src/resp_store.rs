@@ -1,6 +1,6 @@
 //! A store of accounts that is reached over RESP: one server, or a Valkey Cluster.
 
-use crate::line::{CONNECT_PATIENCE, Line, Terms, is_unsent};
+use crate::line::{CONNECT_PATIENCE, ConnectOptions, PipelinedConnection, is_unsent};
 use crate::retry::{ASKED_AGAIN_MAX, pause};
 use crate::servers::join;
 use redis::aio::ConnectionLike;
@@ -55,12 +55,12 @@ struct Link {
 
 #[derive(Clone)]
 enum Connection {
-    One(Line),
+    One(PipelinedConnection),
     Cluster(ClusterConnection),
 }
 
 /// Where a command goes in a cluster.
-enum To<'a> {
+enum Addressee<'a> {
     /// To the owner of the key that is the command's first argument.
     Own,
     /// To the owner of this key.
@@ -145,12 +145,12 @@ impl RespStore {
     /// Connects to a server and asks for its cluster's nodes. Returns a connection to the cluster, or to this server
     /// alone when there are fewer than two nodes.
     async fn connect_to(&self, address: &str) -> Result<Connection, RedisError> {
-        let terms = Terms {
+        let terms = ConnectOptions {
             user: self.user.as_deref(),
             password: self.password.as_deref(),
             patience: self.patience,
         };
-        let one = Line::connect(address, terms).await?;
+        let one = PipelinedConnection::connect(address, terms).await?;
         let slots = one.ask(cmd("CLUSTER").arg("SLOTS")).await?;
         let members = members(&slots, address);
         if members.len() < 2 {
@@ -202,7 +202,7 @@ impl RespStore {
     }
 
     /// Returns the reply to a command. Sends it again only when the connection had ended before it was sent.
-    async fn ask(&self, command: Cmd, to: To<'_>) -> Result<Value, CallError> {
+    async fn ask(&self, command: Cmd, to: Addressee<'_>) -> Result<Value, CallError> {
         let mut asked = 1;
         loop {
             let (attempt, connection) = self.connection().await?;
@@ -217,17 +217,19 @@ impl RespStore {
                     }
                     reply => reply,
                 },
-                (Connection::Cluster(mut all), To::Own) => all.req_packed_command(&command).await,
-                (Connection::Cluster(mut all), To::OwnerOf(key)) => {
+                (Connection::Cluster(mut all), Addressee::Own) => {
+                    all.req_packed_command(&command).await
+                }
+                (Connection::Cluster(mut all), Addressee::OwnerOf(key)) => {
                     let route = Route::with_key(key, SlotAddr::Master);
                     let node = SingleNodeRoutingInfo::SpecificNode(route);
                     all.route_command(command.clone(), RoutingInfo::SingleNode(node)).await
                 }
-                (Connection::Cluster(mut all), To::Everyone) => {
+                (Connection::Cluster(mut all), Addressee::Everyone) => {
                     let primaries = (MultipleNodeRoutingInfo::AllMasters, None);
                     all.route_command(command.clone(), RoutingInfo::MultiNode(primaries)).await
                 }
-                (Connection::Cluster(mut all), To::At(address)) => {
+                (Connection::Cluster(mut all), Addressee::At(address)) => {
                     let (host, port) = address.rsplit_once(':').unwrap_or((address, "6389"));
                     let node = SingleNodeRoutingInfo::ByAddress {
                         host: host.to_owned(),
@@ -266,18 +268,20 @@ impl RespStore {
         let none = Ok(StoreReply::List(AccountList::default()));
         if let Connection::One(_) = connection {
             return match server {
-                0 => decode_store(read, &self.ask(command(&read.arguments()), To::Own).await?),
+                0 => {
+                    decode_store(read, &self.ask(command(&read.arguments()), Addressee::Own).await?)
+                }
                 // The store has fewer servers now than when the cursor was issued.
                 _ => none,
             };
         }
         let mut slots = cmd("CLUSTER");
         slots.arg("SLOTS");
-        let mut primaries = primaries(&self.ask(slots, To::OwnerOf(b"")).await?);
+        let mut primaries = primaries(&self.ask(slots, Addressee::OwnerOf(b"")).await?);
         // Sorted, so that a number means the same server in each call.
         primaries.sort_unstable();
         let Some(address) = primaries.get(server) else { return none };
-        let reply = self.ask(command(&read.arguments()), To::At(address)).await?;
+        let reply = self.ask(command(&read.arguments()), Addressee::At(address)).await?;
         let mut reply = decode_store(read, &reply)?;
         if let StoreReply::List(AccountList { next: next @ None, .. }) = &mut reply {
             *next = ListCursor::after(server, 0, server + 1 == primaries.len());
@@ -289,7 +293,7 @@ impl RespStore {
 impl Service for RespStore {
     fn call(&self, request: Request) -> Call<'_> {
         Box::pin(async move {
-            let reply = self.ask(command(&request.arguments()), To::Own).await?;
+            let reply = self.ask(command(&request.arguments()), Addressee::Own).await?;
             decode(&request, &reply)
         })
     }
@@ -298,8 +302,8 @@ impl Service for RespStore {
         Box::pin(async move {
             let to = match &read {
                 StoreRead::List(list) => return self.list(list, &read).await,
-                StoreRead::Totals | StoreRead::Find { .. } => To::Everyone,
-                StoreRead::Statement(_) | StoreRead::Bounds | StoreRead::Ready => To::Own,
+                StoreRead::Totals | StoreRead::Find { .. } => Addressee::Everyone,
+                StoreRead::Statement(_) | StoreRead::Bounds | StoreRead::Ready => Addressee::Own,
             };
             match (self.ask(command(&read.arguments()), to).await?, &read) {
                 (Value::Map(replies), StoreRead::Totals | StoreRead::Find { .. }) => {

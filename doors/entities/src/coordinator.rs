@@ -3,11 +3,11 @@
 //! read returns a value only after a quorum has it.
 
 use crate::clock::Clock;
-use crate::copy::{Content, Copy};
+use crate::copy::{Content, EntityCopy};
 use crate::node::EntityNode;
 use crate::placement::Placement;
 use crate::quorum::Quorum;
-use crate::round::{Effect, Failure, Round};
+use crate::round::{Effect, Failure, QuorumRequest};
 use axum::body::Bytes;
 use redis::Value;
 use scurry_engine::Version;
@@ -54,7 +54,7 @@ impl Coordinator {
         id: &[u8],
         quorum: Quorum,
     ) -> Result<Option<EntityView>, Failure> {
-        let mut round = Round::new(&self.nodes, quorum, self.patience);
+        let mut round = QuorumRequest::new(&self.nodes, quorum, self.patience);
         match self.read(id, &mut round).await {
             Some(newest) => Ok(self.show(newest)),
             None => Err(round.failure(Effect::Read)),
@@ -62,7 +62,7 @@ impl Coordinator {
     }
 
     /// Reads the newest of `ack` copies, and returns it once a quorum has it. None when too few nodes answer.
-    async fn read(&self, id: &[u8], round: &mut Round<'_>) -> Option<Copy> {
+    async fn read(&self, id: &[u8], round: &mut QuorumRequest<'_>) -> Option<EntityCopy> {
         let (newest, copies) = self.newest(id, round).await?;
         if newest.version > Version::ABSENT {
             self.repair(id, &newest, &copies, round).await?;
@@ -72,16 +72,20 @@ impl Coordinator {
 
     /// Reads the copies of `ack` nodes. Returns the newest, which the clock has then seen, and the copy of each node.
     /// None when too few nodes answer.
-    async fn newest(&self, id: &[u8], round: &mut Round<'_>) -> Option<(Copy, Vec<(usize, Copy)>)> {
+    async fn newest(
+        &self,
+        id: &[u8],
+        round: &mut QuorumRequest<'_>,
+    ) -> Option<(EntityCopy, Vec<(usize, EntityCopy)>)> {
         let (ack, from) = (round.quorum.ack(), round.quorum.from());
-        let question = Bytes::from(Copy::question_packed(id));
+        let question = Bytes::from(EntityCopy::question_packed(id));
         for node in self.placement.nodes(id, from) {
             round.ask(node, &question);
         }
         let mut copies = Vec::with_capacity(ack);
         while copies.len() < ack {
             let (node, answer) = round.next(ack - copies.len()).await?;
-            match Copy::of_answer(answer) {
+            match EntityCopy::of_answer(answer) {
                 Some(copy) => copies.push((node, copy)),
                 None => round.is_foreign(node),
             }
@@ -97,9 +101,9 @@ impl Coordinator {
     async fn repair(
         &self,
         id: &[u8],
-        newest: &Copy,
-        copies: &[(usize, Copy)],
-        round: &mut Round<'_>,
+        newest: &EntityCopy,
+        copies: &[(usize, EntityCopy)],
+        round: &mut QuorumRequest<'_>,
     ) -> Option<()> {
         let behind = copies.iter().filter(|(_, copy)| copy < newest);
         let behind: Vec<usize> = behind.map(|&(node, _)| node).collect();
@@ -107,7 +111,7 @@ impl Coordinator {
         if have >= round.quorum.ack() {
             return Some(());
         }
-        let order = Bytes::from(newest.order(id).get_packed_command());
+        let order = Bytes::from(newest.write_command(id).get_packed_command());
         // Replies to writes have their own numbers: the node's number plus the number of nodes.
         let told = |node: usize| node + self.nodes.len();
         for node in behind {
@@ -121,7 +125,7 @@ impl Coordinator {
                 have += usize::from(knows(newest.version, number, &answer, round));
                 continue;
             }
-            match Copy::of_answer(answer) {
+            match EntityCopy::of_answer(answer) {
                 Some(copy) if copy >= *newest => have += 1,
                 // A late answer shows an older copy: this node is written to as well.
                 Some(_) => round.ask(told(number), &order),
@@ -131,7 +135,7 @@ impl Coordinator {
         Some(())
     }
 
-    fn show(&self, copy: Copy) -> Option<EntityView> {
+    fn show(&self, copy: EntityCopy) -> Option<EntityView> {
         let tag = copy.tag();
         let Content::Value { bytes, forget_at } = copy.content else { return None };
         let expires = forget_at.map(|time| time.plus_ms(-self.tombstone_ms));
@@ -146,30 +150,35 @@ impl Coordinator {
         bytes: Bytes,
         expires: Option<Time>,
         quorum: Quorum,
-    ) -> Result<Copy, Failure> {
+    ) -> Result<EntityCopy, Failure> {
         // An expired value must still win over an older copy: nodes keep it as long as they remember a deletion.
         let forget_at = expires.map(|time| time.plus_ms(self.tombstone_ms));
         self.write(id, Content::Value { bytes, forget_at }, quorum).await
     }
 
     /// Deletes an entity. Returns the deletion that was written.
-    pub(crate) async fn delete(&self, id: &[u8], quorum: Quorum) -> Result<Copy, Failure> {
+    pub(crate) async fn delete(&self, id: &[u8], quorum: Quorum) -> Result<EntityCopy, Failure> {
         self.write(id, Content::Gone, quorum).await
     }
 
     /// Asks a quorum for its versions, takes a greater one, and sends the copy to all nodes of the id. The version is
     /// taken once and kept: as soon as one node has it, another client may have read it, so it is never replaced by a
     /// later version.
-    async fn write(&self, id: &[u8], content: Content, quorum: Quorum) -> Result<Copy, Failure> {
-        let mut round = Round::new(&self.nodes, quorum, self.patience);
+    async fn write(
+        &self,
+        id: &[u8],
+        content: Content,
+        quorum: Quorum,
+    ) -> Result<EntityCopy, Failure> {
+        let mut round = QuorumRequest::new(&self.nodes, quorum, self.patience);
         if self.newest(id, &mut round).await.is_none() {
             return Err(round.failure(Effect::Unwritten));
         }
         let version = self.clock.next().ok_or(Failure::NoVersion)?;
-        let copy = Copy { version, content };
+        let copy = EntityCopy { version, content };
         // The write has the rest of the request's time.
-        let mut round = round.follow();
-        match self.tell(id, &copy, &mut round).await {
+        let mut round = round.next_phase();
+        match self.write_copies(id, &copy, &mut round).await {
             Some(()) => Ok(copy),
             None => Err(round.failure(Effect::Unknown)),
         }
@@ -177,8 +186,13 @@ impl Coordinator {
 
     /// Sends the copy to all nodes of the id, and waits until `ack` of them have it or a later one that was written
     /// meanwhile. Does not wait for the other nodes. None when too few nodes answer.
-    async fn tell(&self, id: &[u8], copy: &Copy, round: &mut Round<'_>) -> Option<()> {
-        let order = Bytes::from(copy.order(id).get_packed_command());
+    async fn write_copies(
+        &self,
+        id: &[u8],
+        copy: &EntityCopy,
+        round: &mut QuorumRequest<'_>,
+    ) -> Option<()> {
+        let order = Bytes::from(copy.write_command(id).get_packed_command());
         for node in self.placement.nodes(id, round.quorum.from()) {
             round.ask(node, &order);
         }
@@ -191,8 +205,8 @@ impl Coordinator {
 }
 
 /// Reports whether a node has this version or a later one after a write. Counts the node as missing otherwise.
-fn knows(version: Version, number: usize, answer: &Value, round: &mut Round<'_>) -> bool {
-    match Copy::version_after(answer) {
+fn knows(version: Version, number: usize, answer: &Value, round: &mut QuorumRequest<'_>) -> bool {
+    match EntityCopy::version_after(answer) {
         Some(known) if known >= version => return true,
         Some(_) => round.forgets(number),
         None => round.is_foreign(number),

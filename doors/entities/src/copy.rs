@@ -9,7 +9,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 /// A node's copy of an entity. The greatest copy is the newest. Two doors may give one version to two writes: then the
 /// one with the greater content wins, as on the nodes (see [`scurry_engine::EntityContent`]).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Copy {
+pub(crate) struct EntityCopy {
     /// [`Version::ABSENT`] when the node does not know the entity.
     pub(crate) version: Version,
     pub(crate) content: Content,
@@ -27,8 +27,9 @@ pub(crate) enum Content {
     },
 }
 
-impl Copy {
-    pub(crate) const NOTHING: Copy = Copy { version: Version::ABSENT, content: Content::Gone };
+impl EntityCopy {
+    pub(crate) const NOTHING: EntityCopy =
+        EntityCopy { version: Version::ABSENT, content: Content::Gone };
 
     /// Returns the entity tag. Two doors may give one version to two values, so a digest of the content follows the
     /// version.
@@ -43,7 +44,7 @@ impl Copy {
     }
 
     /// Returns the command that reads a copy.
-    pub(crate) fn question(id: &[u8]) -> Cmd {
+    pub(crate) fn read_command(id: &[u8]) -> Cmd {
         let mut command = cmd("ENTITY.GET");
         command.arg(id).arg("WITHVERSION");
         command
@@ -61,9 +62,9 @@ impl Copy {
     }
 
     /// Parses the answer to [`Copy::question`]. None when it has another form: the server is not a node of entities.
-    pub(crate) fn of_answer(answer: Value) -> Option<Copy> {
+    pub(crate) fn of_answer(answer: Value) -> Option<EntityCopy> {
         let parts = match answer {
-            Value::Nil => return Some(Copy::NOTHING),
+            Value::Nil => return Some(EntityCopy::NOTHING),
             Value::Array(parts) => <[Value; 3]>::try_from(parts).ok()?,
             _ => return None,
         };
@@ -76,11 +77,11 @@ impl Copy {
             },
             _ => return None,
         };
-        Some(Copy { version: version_of(&version)?, content })
+        Some(EntityCopy { version: version_of(&version)?, content })
     }
 
     /// Returns the command that makes a node store this copy, unless it has a later one.
-    pub(crate) fn order(&self, id: &[u8]) -> Cmd {
+    pub(crate) fn write_command(&self, id: &[u8]) -> Cmd {
         let mut command = match &self.content {
             Content::Gone => cmd("ENTITY.DEL"),
             Content::Value { .. } => cmd("ENTITY.PUT"),
@@ -138,17 +139,18 @@ mod tests {
     #[test]
     fn a_copy_is_passed_on_as_it_was_read() {
         let value = Value::BulkString(b"blue".to_vec());
-        let read = Copy::of_answer(Value::Array(vec![Value::Int(9), value, Value::Int(77)]));
+        let read = EntityCopy::of_answer(Value::Array(vec![Value::Int(9), value, Value::Int(77)]));
         assert_eq!(
-            words(&read.unwrap().order(b"user:7")),
+            words(&read.unwrap().write_command(b"user:7")),
             ["ENTITY.PUT", "user:7", "blue", "VERSION", "9", "PXAT", "77"]
         );
-        let read = Copy::of_answer(Value::Array(vec![Value::Int(9), Value::Nil, Value::Int(-1)]));
+        let read =
+            EntityCopy::of_answer(Value::Array(vec![Value::Int(9), Value::Nil, Value::Int(-1)]));
         assert_eq!(
-            words(&read.unwrap().order(b"user:7")),
+            words(&read.unwrap().write_command(b"user:7")),
             ["ENTITY.DEL", "user:7", "VERSION", "9"]
         );
-        assert_eq!(Copy::of_answer(Value::Nil), Some(Copy::NOTHING));
+        assert_eq!(EntityCopy::of_answer(Value::Nil), Some(EntityCopy::NOTHING));
     }
 
     #[test]
@@ -169,7 +171,8 @@ mod tests {
         let version = Version::at(Time(1), 0);
         let later = Version::at(Time(2), 0);
         for (at, one) in contents.iter().enumerate() {
-            let copy = |version, content: &Content| Copy { version, content: content.clone() };
+            let copy =
+                |version, content: &Content| EntityCopy { version, content: content.clone() };
             let nodes = |content| match content {
                 &Content::Gone => EntityContent::default(),
                 Content::Value { bytes, forget_at } => {
@@ -188,7 +191,10 @@ mod tests {
     #[test]
     fn a_question_is_packed_as_the_kept_client_packs_it() {
         for id in [&b"a"[..], b"user:7", &[0xff; 300]] {
-            assert_eq!(Copy::question_packed(id), Copy::question(id).get_packed_command());
+            assert_eq!(
+                EntityCopy::question_packed(id),
+                EntityCopy::read_command(id).get_packed_command()
+            );
         }
     }
 
@@ -204,10 +210,10 @@ mod tests {
             Value::Array(vec![text(), text(), Value::Int(-1)]),
             Value::Array(vec![Value::Int(1), text(), Value::Nil]),
         ] {
-            assert_eq!(Copy::of_answer(garbage.clone()), None, "{garbage:?}");
-            assert_eq!(Copy::version_after(&garbage), None, "{garbage:?}");
+            assert_eq!(EntityCopy::of_answer(garbage.clone()), None, "{garbage:?}");
+            assert_eq!(EntityCopy::version_after(&garbage), None, "{garbage:?}");
         }
         let answer = Value::Array(vec![Value::Int(0), Value::Int(5)]);
-        assert_eq!(Copy::version_after(&answer), Version::new(5));
+        assert_eq!(EntityCopy::version_after(&answer), Version::new(5));
     }
 }

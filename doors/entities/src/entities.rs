@@ -2,7 +2,7 @@
 
 use crate::entity::{ID_LEN_MAX, quorum};
 use crate::range::{self, Range};
-use crate::search::{EntityFilter, Found, Search};
+use crate::search::{EntityFilter, Search, SearchPage};
 use crate::shared::Shared;
 use axum::Json;
 use axum::extract::{RawQuery, State};
@@ -74,7 +74,7 @@ fn limit(text: Option<&[u8]>, unless: usize, max: usize) -> Result<usize, Proble
     known.ok_or_else(|| Problem::bad_request(format!("limit is not a number from 1 to {max}")))
 }
 
-fn show(found: &Found) -> Ids {
+fn show(found: &SearchPage) -> Ids {
     let escaped = |id: &Vec<u8>| percent_encode(id, ESCAPED).to_string();
     Ids { ids: found.ids.iter().map(escaped).collect(), next: found.next.as_ref().map(escaped) }
 }
@@ -86,7 +86,7 @@ mod tests {
     #[test]
     fn an_id_comes_back_as_it_was_asked_for() {
         for id in [&b"user:7/a?b=c"[..], b"\0\xff %&+#\"<>", "caf\u{e9}".as_bytes()] {
-            let shown = show(&Found { ids: vec![id.to_vec()], next: None });
+            let shown = show(&SearchPage { ids: vec![id.to_vec()], next: None });
             let asked = format!("id={}", shown.ids[0]);
             assert_eq!(query::read(Some(&asked), ["id"]).unwrap(), [Some(id.to_vec())]);
             assert!(shown.ids[0].is_ascii());

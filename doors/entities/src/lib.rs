@@ -13,7 +13,6 @@ mod entity;
 mod entity_openapi;
 mod entity_settings;
 mod entity_store;
-mod mark;
 mod membership;
 mod node;
 mod placement;
@@ -25,6 +24,7 @@ mod shared;
 mod status;
 mod step;
 mod sync;
+mod sync_mark;
 
 pub use entity_settings::EntitySettings;
 pub use entity_store::EntityStore;

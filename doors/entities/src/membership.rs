@@ -7,14 +7,14 @@
 //! first.
 
 use crate::coordinator::Coordinator;
-use crate::mark::Mark;
-use crate::node::{EntityNode, Link, MissingData, NotReady};
+use crate::node::{EntityNode, MissingData, NodeLink, NotReady};
 use crate::quorum::Quorum;
 use crate::sync;
+use crate::sync_mark::SyncMark;
 use redis::RedisError;
 use scurry_http::now;
 use scurry_ledger::Time;
-use scurry_stores::{LOOK_EVERY, Line, Terms, ended, pause};
+use scurry_stores::{ConnectOptions, LOOK_EVERY, PipelinedConnection, ended, pause};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::sleep;
@@ -40,7 +40,7 @@ impl Membership {
                 Ok(connection) => self.look_after(number, &node, connection).await,
                 Err(error) => error,
             };
-            if self.set(number, Link::Away(error.to_string())) {
+            if self.set(number, NodeLink::Away(error.to_string())) {
                 tracing::warn!(node = node.address, %error, "a node is away");
             }
             sleep(pause(node.absence())).await;
@@ -49,28 +49,33 @@ impl Membership {
 
     /// Sets the link of a node, and returns true when its state changed. Then the other nodes that do not count are
     /// looked at again: they may have waited for this one.
-    fn set(&self, number: usize, link: Link) -> bool {
+    fn set(&self, number: usize, link: NodeLink) -> bool {
         let nodes = &self.coordinator.nodes;
         let has_changed = nodes[number].set(link, now());
         if has_changed {
             let others = nodes.iter().enumerate().filter(|(other, _)| *other != number);
-            let waiting = others.filter(|(_, node)| matches!(node.link(), Link::NotReady(_)));
+            let waiting = others.filter(|(_, node)| matches!(node.link(), NodeLink::NotReady(_)));
             waiting.for_each(|(_, node)| node.look.notify_one());
         }
         has_changed
     }
 
-    async fn connect(&self, address: &str) -> Result<Line, RedisError> {
-        let terms = Terms {
+    async fn connect(&self, address: &str) -> Result<PipelinedConnection, RedisError> {
+        let terms = ConnectOptions {
             user: self.user.as_deref(),
             password: self.password.as_deref(),
             patience: self.patience,
         };
-        Line::connect(address, terms).await
+        PipelinedConnection::connect(address, terms).await
     }
 
     /// Looks at a node until its connection breaks. Returns the error.
-    async fn look_after(&self, number: usize, node: &EntityNode, connection: Line) -> RedisError {
+    async fn look_after(
+        &self,
+        number: usize,
+        node: &EntityNode,
+        connection: PipelinedConnection,
+    ) -> RedisError {
         loop {
             match self.look(number, node, &connection).await {
                 Ok(NodeCheck::Changed) => continue,
@@ -90,13 +95,13 @@ impl Membership {
         &self,
         number: usize,
         node: &EntityNode,
-        connection: &Line,
+        connection: &PipelinedConnection,
     ) -> Result<NodeCheck, RedisError> {
         let begin = now();
-        let lack = match Mark::read(connection).await? {
-            Mark::Whole(at) if self.trusts(at, begin) => {
-                if !matches!(node.link(), Link::Ready(_)) {
-                    self.set(number, Link::Ready(connection.clone()));
+        let lack = match SyncMark::read(connection).await? {
+            SyncMark::Whole(at) if self.trusts(at, begin) => {
+                if !matches!(node.link(), NodeLink::Ready(_)) {
+                    self.set(number, NodeLink::Ready(connection.clone()));
                     tracing::info!(node = node.address, "a node is ready");
                 }
                 // Refresh the node early, so that the others do not forget a deletion before this node has read it.
@@ -104,17 +109,17 @@ impl Membership {
                 let others = if old { self.enough_beside(number) } else { None };
                 return self.bring_up(connection, others, begin).await;
             }
-            Mark::Whole(_) => MissingData::Deletions,
-            Mark::Forming => MissingData::Forming,
-            Mark::None => MissingData::Everything,
+            SyncMark::Whole(_) => MissingData::Deletions,
+            SyncMark::Forming => MissingData::Forming,
+            SyncMark::None => MissingData::Everything,
         };
-        self.set(number, Link::NotReady(NotReady { lack, connection: connection.clone() }));
+        self.set(number, NodeLink::NotReady(NotReady { lack, connection: connection.clone() }));
         match lack {
             MissingData::Forming => {
                 // The nodes are all new: each becomes whole when all have been seen, forming or ready.
                 let formed = self.others(number, |link| match link {
-                    Link::Ready(connection) => Some(connection),
-                    Link::NotReady(other) if other.lack == MissingData::Forming => {
+                    NodeLink::Ready(connection) => Some(connection),
+                    NodeLink::NotReady(other) if other.lack == MissingData::Forming => {
                         Some(other.connection)
                     }
                     _ => None,
@@ -128,7 +133,7 @@ impl Membership {
                     sync::purge(connection, others, begin).await?;
                 }
                 if lack == MissingData::Everything && self.are_new(number) {
-                    Mark::form(connection).await?;
+                    SyncMark::form(connection).await?;
                     return Ok(NodeCheck::Changed);
                 }
                 self.bring_up(connection, others, begin).await
@@ -140,14 +145,14 @@ impl Membership {
     /// `others` is None.
     async fn bring_up(
         &self,
-        connection: &Line,
-        others: Option<Vec<Line>>,
+        connection: &PipelinedConnection,
+        others: Option<Vec<PipelinedConnection>>,
         begin: Time,
     ) -> Result<NodeCheck, RedisError> {
         let Some(others) = others else { return Ok(NodeCheck::AsBefore) };
         let forgotten = begin.plus_ms(-self.tombstone_ms);
         sync::bring_up(connection, &others, forgotten).await?;
-        Mark::set_whole(connection, begin).await?;
+        SyncMark::set_whole(connection, begin).await?;
         Ok(NodeCheck::Changed)
     }
 
@@ -159,7 +164,7 @@ impl Membership {
 
     /// Returns the other ready nodes if every majority without `number` includes one of them. These nodes together know
     /// every write that `number` has missed.
-    fn enough_beside(&self, number: usize) -> Option<Vec<Line>> {
+    fn enough_beside(&self, number: usize) -> Option<Vec<PipelinedConnection>> {
         let quorum = Quorum::majority(self.coordinator.nodes.len());
         let ready = self.ready(number);
         (ready.len() >= quorum.from() - quorum.ack()).then_some(ready)
@@ -167,17 +172,17 @@ impl Membership {
 
     /// Returns the other ready nodes if every majority with `number` includes one of them. These nodes together know
     /// every write that `number` has lost.
-    fn enough(&self, number: usize) -> Option<Vec<Line>> {
+    fn enough(&self, number: usize) -> Option<Vec<PipelinedConnection>> {
         let quorum = Quorum::majority(self.coordinator.nodes.len());
         let ready = self.ready(number);
         (ready.len() > quorum.from() - quorum.ack()).then_some(ready)
     }
 
-    fn ready(&self, number: usize) -> Vec<Line> {
+    fn ready(&self, number: usize) -> Vec<PipelinedConnection> {
         let nodes = self.coordinator.nodes.iter().enumerate();
         let others = nodes.filter(|(other, _)| *other != number);
         let link = |(_, node): (usize, &Arc<EntityNode>)| match node.link() {
-            Link::Ready(connection) => Some(connection),
+            NodeLink::Ready(connection) => Some(connection),
             _ => None,
         };
         others.filter_map(link).collect()
@@ -186,7 +191,9 @@ impl Membership {
     /// Reports whether this empty node and all others are new, so that no data was lost.
     fn are_new(&self, number: usize) -> bool {
         let new = self.others(number, |link| match link {
-            Link::NotReady(other) if other.lack != MissingData::Deletions => Some(other.connection),
+            NodeLink::NotReady(other) if other.lack != MissingData::Deletions => {
+                Some(other.connection)
+            }
             _ => None,
         });
         new.is_some()
@@ -196,8 +203,8 @@ impl Membership {
     fn others(
         &self,
         number: usize,
-        connection: impl Fn(Link) -> Option<Line>,
-    ) -> Option<Vec<Line>> {
+        connection: impl Fn(NodeLink) -> Option<PipelinedConnection>,
+    ) -> Option<Vec<PipelinedConnection>> {
         let nodes = self.coordinator.nodes.iter().enumerate();
         let others = nodes.filter(|(other, _)| *other != number);
         others.map(|(_, node)| connection(node.link())).collect()

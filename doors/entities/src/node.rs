@@ -5,7 +5,7 @@ use crate::step::Step;
 use redis::{Cmd, RedisError, Value};
 use scurry_http::now;
 use scurry_ledger::Time;
-use scurry_stores::Line;
+use scurry_stores::PipelinedConnection;
 use std::time::Duration;
 use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, timeout_at};
@@ -24,7 +24,7 @@ pub(crate) struct EntityNode {
 
 /// The state of a node, and since when.
 struct NodeState {
-    link: Link,
+    link: NodeLink,
     /// When the node came into this state, by the clock of the door: for people.
     since: Time,
     /// Since when its answers do not count; None while they do.
@@ -33,20 +33,20 @@ struct NodeState {
 
 /// Whether a node can be asked.
 #[derive(Clone)]
-pub(crate) enum Link {
+pub(crate) enum NodeLink {
     /// The node cannot be reached, for this reason.
     Away(String),
     /// The node answers, but may lack data that it should have.
     NotReady(NotReady),
     /// The node's answers count.
-    Ready(Line),
+    Ready(PipelinedConnection),
 }
 
 /// A node that is connected but does not count yet.
 #[derive(Clone)]
 pub(crate) struct NotReady {
     pub(crate) lack: MissingData,
-    pub(crate) connection: Line,
+    pub(crate) connection: PipelinedConnection,
 }
 
 /// Data that a node may lack.
@@ -84,30 +84,30 @@ pub(crate) enum NodeFailure {
 
 impl EntityNode {
     pub(crate) fn new(address: String, patience: Duration) -> EntityNode {
-        let link = Link::Away("not reached yet".to_owned());
+        let link = NodeLink::Away("not reached yet".to_owned());
         let (seen, _) =
             watch::channel(NodeState { link, since: now(), absent_since: Some(Instant::now()) });
         EntityNode { address, seen, patience, look: Notify::new() }
     }
 
-    pub(crate) fn link(&self) -> Link {
+    pub(crate) fn link(&self) -> NodeLink {
         self.link_since().0
     }
 
     /// Returns the link, and since when it is in this state.
-    pub(crate) fn link_since(&self) -> (Link, Time) {
+    pub(crate) fn link_since(&self) -> (NodeLink, Time) {
         let seen = self.seen.borrow();
         (seen.link.clone(), seen.since)
     }
 
     /// Sets the link. Returns true when the state differs from the one before.
-    pub(crate) fn set(&self, link: Link, now: Time) -> bool {
+    pub(crate) fn set(&self, link: NodeLink, now: Time) -> bool {
         let mut has_changed = false;
         self.seen.send_modify(|seen| {
             has_changed = !seen.link.is_like(&link);
             // An absence lasts until the node is ready, through all states in between.
             seen.absent_since = match link {
-                Link::Ready(_) => None,
+                NodeLink::Ready(_) => None,
                 _ => seen.absent_since.or_else(|| Some(Instant::now())),
             };
             if has_changed {
@@ -125,22 +125,22 @@ impl EntityNode {
 
     /// Returns the connection when the node's answers count. It may have ended: a command sent on it then gets no
     /// answer.
-    pub(crate) fn line(&self) -> Option<Line> {
+    pub(crate) fn line(&self) -> Option<PipelinedConnection> {
         match &self.seen.borrow().link {
-            Link::Ready(line) => Some(line.clone()),
+            NodeLink::Ready(line) => Some(line.clone()),
             _ => None,
         }
     }
 
     /// Waits for the connection until the node's answers count. A node that was just lost, or not reached yet, is
     /// waited for until its patience is over.
-    pub(crate) async fn wait(&self) -> Result<Line, NodeFailure> {
+    pub(crate) async fn wait(&self) -> Result<PipelinedConnection, NodeFailure> {
         let mut seen = self.seen.subscribe();
         loop {
             let until = {
                 let seen = seen.borrow_and_update();
                 match (&seen.link, seen.absent_since) {
-                    (Link::Ready(line), _) if !line.is_over() => return Ok(line.clone()),
+                    (NodeLink::Ready(line), _) if !line.is_over() => return Ok(line.clone()),
                     // The connection has ended, and membership is about to notice.
                     (_, None) => Instant::now() + self.patience,
                     (_, Some(since)) => since + self.patience,
@@ -154,7 +154,10 @@ impl EntityNode {
 
     /// Lists one step of the node's entities. All steps of a walk use one connection: a cursor means nothing to a node
     /// that has restarted.
-    pub(crate) async fn step(line: &Line, question: &Cmd) -> Result<Step, NodeFailure> {
+    pub(crate) async fn step(
+        line: &PipelinedConnection,
+        question: &Cmd,
+    ) -> Result<Step, NodeFailure> {
         let answer = line.ask(question).await;
         let answer = answer.and_then(Value::extract_error).map_err(|error| {
             // Any other error may be temporary.
@@ -168,12 +171,14 @@ impl EntityNode {
     }
 }
 
-impl Link {
+impl NodeLink {
     /// Reports whether both are the same state, on whatever connection.
-    fn is_like(&self, other: &Link) -> bool {
+    fn is_like(&self, other: &NodeLink) -> bool {
         match (self, other) {
-            (Link::Away(_), Link::Away(_)) | (Link::Ready(_), Link::Ready(_)) => true,
-            (Link::NotReady(one), Link::NotReady(other)) => one.lack == other.lack,
+            (NodeLink::Away(_), NodeLink::Away(_)) | (NodeLink::Ready(_), NodeLink::Ready(_)) => {
+                true
+            }
+            (NodeLink::NotReady(one), NodeLink::NotReady(other)) => one.lack == other.lack,
             _ => false,
         }
     }
@@ -181,9 +186,9 @@ impl Link {
     /// Returns why the node's answers do not count, for people.
     fn why(&self) -> String {
         match self {
-            Link::Away(why) => format!("away ({why})"),
-            Link::NotReady(lacking) => format!("not ready ({})", lacking.lack.text()),
-            Link::Ready(_) => "its connection has just ended".to_owned(),
+            NodeLink::Away(why) => format!("away ({why})"),
+            NodeLink::NotReady(lacking) => format!("not ready ({})", lacking.lack.text()),
+            NodeLink::Ready(_) => "its connection has just ended".to_owned(),
         }
     }
 }
@@ -196,9 +201,9 @@ mod tests {
     fn a_node_is_away_since_it_went_whatever_is_tried_meanwhile() {
         let node = EntityNode::new("a:1".to_owned(), Duration::ZERO);
         let (_, begin) = node.link_since();
-        let is_news = node.set(Link::Away("it refuses".to_owned()), begin.plus_ms(5));
+        let is_news = node.set(NodeLink::Away("it refuses".to_owned()), begin.plus_ms(5));
         let (link, since) = node.link_since();
-        assert!(matches!(link, Link::Away(why) if why == "it refuses"));
+        assert!(matches!(link, NodeLink::Away(why) if why == "it refuses"));
         assert!(!is_news && since == begin);
     }
 }

@@ -9,7 +9,7 @@ use axum::http::StatusCode;
 use futures_util::future::{BoxFuture, Either, select, select_all};
 use redis::{RedisResult, Value};
 use scurry_http::Problem;
-use scurry_stores::{ASKED_AGAIN_MAX, Inbox, Line};
+use scurry_stores::{ASKED_AGAIN_MAX, Inbox, PipelinedConnection};
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use thiserror::Error;
 use tokio::time::{Instant, timeout_at};
 
 /// The state of one request to several nodes.
-pub(crate) struct Round<'a> {
+pub(crate) struct QuorumRequest<'a> {
     nodes: &'a [Arc<EntityNode>],
     pub(crate) quorum: Quorum,
     /// Timeout of the whole request, and its end.
@@ -87,15 +87,15 @@ pub(crate) enum Effect {
 }
 
 /// The number of a request, and the connection to its node once that is back.
-type NodeReply = (usize, Result<Line, NodeFailure>);
+type NodeReply = (usize, Result<PipelinedConnection, NodeFailure>);
 
-impl<'a> Round<'a> {
+impl<'a> QuorumRequest<'a> {
     pub(crate) fn new(
         nodes: &'a [Arc<EntityNode>],
         quorum: Quorum,
         patience: Duration,
-    ) -> Round<'a> {
-        Round {
+    ) -> QuorumRequest<'a> {
+        QuorumRequest {
             nodes,
             quorum,
             patience,
@@ -114,8 +114,11 @@ impl<'a> Round<'a> {
     }
 
     /// Returns the next round of the same request, with the rest of its time.
-    pub(crate) fn follow(self) -> Round<'a> {
-        Round { until: self.until, ..Round::new(self.nodes, self.quorum, self.patience) }
+    pub(crate) fn next_phase(self) -> QuorumRequest<'a> {
+        QuorumRequest {
+            until: self.until,
+            ..QuorumRequest::new(self.nodes, self.quorum, self.patience)
+        }
     }
 
     /// Sends a command, given as bytes of RESP, to the node `number` modulo the number of nodes. Its reply has the same
@@ -132,7 +135,7 @@ impl<'a> Round<'a> {
         &self.nodes[number % self.nodes.len()]
     }
 
-    fn send(&mut self, number: usize, line: &Line) {
+    fn send(&mut self, number: usize, line: &PipelinedConnection) {
         let asked = self.asked.iter().find(|(asked, _)| *asked == number);
         if let Some((_, command)) = asked {
             line.send(command, self.inbox.ticket(number));

@@ -4,11 +4,11 @@
 use crate::coordinator::Coordinator;
 use crate::node::{EntityNode, NodeFailure};
 use crate::quorum::Quorum;
-use crate::round::{Effect, Failure, Round};
+use crate::round::{Effect, Failure, QuorumRequest};
 use crate::step::{IDS_MAX, Step};
 use futures_util::stream::{self, FuturesUnordered, StreamExt, TryStreamExt};
 use redis::Cmd;
-use scurry_stores::{ASKED_AGAIN_MAX, Line};
+use scurry_stores::{ASKED_AGAIN_MAX, PipelinedConnection};
 use std::collections::BTreeSet;
 
 /// Maximum number of steps through a node's entities with a value, for one page.
@@ -41,7 +41,7 @@ pub(crate) struct Search<'a> {
 
 /// A page of ids, in the order of their bytes.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Found {
+pub(crate) struct SearchPage {
     pub(crate) ids: Vec<Vec<u8>>,
     /// The last id of the page when more may follow; None at the end.
     pub(crate) next: Option<Vec<u8>>,
@@ -94,9 +94,9 @@ impl Coordinator {
         value: &[u8],
         search: Search<'_>,
         quorum: Quorum,
-    ) -> Result<Found, Failure> {
-        let Found { ids, next } = self.candidates(search, quorum).await?;
-        Ok(Found { ids: self.confirm(ids, value, quorum).await?, next })
+    ) -> Result<SearchPage, Failure> {
+        let SearchPage { ids, next } = self.candidates(search, quorum).await?;
+        Ok(SearchPage { ids: self.confirm(ids, value, quorum).await?, next })
     }
 
     /// Returns up to `limit` ids that the nodes list, unconfirmed. Asks enough nodes that they include `ack` of the
@@ -105,8 +105,9 @@ impl Coordinator {
         &self,
         search: Search<'_>,
         quorum: Quorum,
-    ) -> Result<Found, Failure> {
-        let mut round = Round::new(&self.nodes, quorum.over(self.nodes.len()), self.patience);
+    ) -> Result<SearchPage, Failure> {
+        let mut round =
+            QuorumRequest::new(&self.nodes, quorum.over(self.nodes.len()), self.patience);
         let mut asked: FuturesUnordered<_> =
             self.nodes.iter().map(|node| async move { (node, list(node, search).await) }).collect();
         let mut page = Page::default();
@@ -127,7 +128,7 @@ impl Coordinator {
             }
         }
         let next = page.ids.last().filter(|_| page.is_cut).cloned();
-        Ok(Found { ids: page.ids.into_iter().collect(), next })
+        Ok(SearchPage { ids: page.ids.into_iter().collect(), next })
     }
 
     /// Returns those ids that have the value by a read from their quorum, in the same order.
@@ -162,7 +163,7 @@ async fn list(node: &EntityNode, search: Search<'_>) -> Result<Option<Page>, Nod
 }
 
 /// Lists a page of the node on this connection, step by step. None when that takes too many steps.
-async fn walk(line: &Line, search: Search<'_>) -> Result<Option<Page>, NodeFailure> {
+async fn walk(line: &PipelinedConnection, search: Search<'_>) -> Result<Option<Page>, NodeFailure> {
     let mut page = Page::default();
     let mut cursor = Step::BEGIN.to_vec();
     for _ in 0..search.wanted.steps_max() {

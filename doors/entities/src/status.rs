@@ -1,6 +1,6 @@
 //! The state of the nodes, for people, load balancers and Prometheus.
 
-use crate::node::{EntityNode, Link};
+use crate::node::{EntityNode, NodeLink};
 use crate::quorum::Quorum;
 use crate::shared::Shared;
 use axum::Json;
@@ -40,9 +40,9 @@ pub(crate) async fn status(State(shared): State<Arc<Shared>>) -> Json<Status> {
         .map(|node| {
             let (link, since) = node.link_since();
             let (state, why) = match link {
-                Link::Ready(_) => ("ready", None),
-                Link::NotReady(lack) => ("not ready", Some(lack.lack.text().to_owned())),
-                Link::Away(why) => ("away", Some(why)),
+                NodeLink::Ready(_) => ("ready", None),
+                NodeLink::NotReady(lack) => ("not ready", Some(lack.lack.text().to_owned())),
+                NodeLink::Away(why) => ("away", Some(why)),
             };
             NodeStatus { address: node.address.clone(), state, why, since_ms: since.0 }
         })
@@ -56,7 +56,7 @@ pub(crate) fn ready(nodes: &[Arc<EntityNode>]) -> Result<(), Problem> {
     if nodes.is_empty() {
         return Ok(());
     }
-    let ready = nodes.iter().filter(|node| matches!(node.link(), Link::Ready(_))).count();
+    let ready = nodes.iter().filter(|node| matches!(node.link(), NodeLink::Ready(_))).count();
     if ready >= Quorum::majority(nodes.len()).ack() {
         return Ok(());
     }
@@ -71,9 +71,9 @@ pub(crate) fn show(nodes: &[Arc<EntityNode>], page: &mut Exposition) {
     for node in nodes {
         let (link, _) = node.link_since();
         let states = [
-            ("ready", matches!(link, Link::Ready(_))),
-            ("not_ready", matches!(link, Link::NotReady(_))),
-            ("away", matches!(link, Link::Away(_))),
+            ("ready", matches!(link, NodeLink::Ready(_))),
+            ("not_ready", matches!(link, NodeLink::NotReady(_))),
+            ("away", matches!(link, NodeLink::Away(_))),
         ];
         for (state, is_so) in states {
             page.sample(&[("node", &node.address), ("state", state)], u8::from(is_so));

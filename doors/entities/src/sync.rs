@@ -1,12 +1,12 @@
 //! Brings a node up to date: compares every entity and every deletion that another node knows, and writes the newest
 //! copy over older ones.
 
-use crate::copy::{Content, Copy};
+use crate::copy::{Content, EntityCopy};
 use axum::body::Bytes;
 use redis::{Cmd, RedisError, Value, cmd};
 use scurry_engine::Version;
 use scurry_ledger::Time;
-use scurry_stores::Line;
+use scurry_stores::PipelinedConnection;
 
 /// Number of keys compared in one step. The values of all nodes for them are in memory at once.
 const KEYS: usize = 64;
@@ -14,8 +14,8 @@ const KEYS: usize = 64;
 /// Copies to `node` every entity of which one of the `others` has a newer copy. May skip deletions from before
 /// `forgotten`.
 pub(crate) async fn bring_up(
-    node: &Line,
-    others: &[Line],
+    node: &PipelinedConnection,
+    others: &[PipelinedConnection],
     forgotten: Time,
 ) -> Result<(), RedisError> {
     // List each of the others, then the node itself: the others may know newer copies of its entities.
@@ -24,7 +24,7 @@ pub(crate) async fn bring_up(
         loop {
             let listed = others.get(lister).unwrap_or(node);
             let Some(ids) = listing.next(listed).await? else { break };
-            let mut newest = vec![Copy::NOTHING; ids.len()];
+            let mut newest = vec![EntityCopy::NOTHING; ids.len()];
             for other in others {
                 later(&mut newest, known(other, &ids).await?);
             }
@@ -40,18 +40,22 @@ pub(crate) async fn bring_up(
 /// Reports whether a node must be sent the newest copy. An old deletion is not sent to a node that knows nothing of the
 /// entity. That node would remember it from now on and pass it to nodes that have just forgotten it, and so on for
 /// ever.
-fn is_lacking(newest: &Copy, has: &Copy, forgotten: Time) -> bool {
+fn is_lacking(newest: &EntityCopy, has: &EntityCopy, forgotten: Time) -> bool {
     let is_old = newest.content == Content::Gone && newest.version < Version::at(forgotten, 0);
     newest > has && !(is_old && has.version == Version::ABSENT)
 }
 
 /// Removes from `node` every entity that none of the `others` knows and that is older than `before`: its deletion may
 /// have been forgotten while the node was away.
-pub(crate) async fn purge(node: &Line, others: &[Line], before: Time) -> Result<(), RedisError> {
+pub(crate) async fn purge(
+    node: &PipelinedConnection,
+    others: &[PipelinedConnection],
+    before: Time,
+) -> Result<(), RedisError> {
     let mut listing = Listing::new();
     while let Some(ids) = listing.next(node).await? {
         let has = known(node, &ids).await?;
-        let mut newest = vec![Copy::NOTHING; ids.len()];
+        let mut newest = vec![EntityCopy::NOTHING; ids.len()];
         for other in others {
             later(&mut newest, known(other, &ids).await?);
         }
@@ -64,7 +68,7 @@ pub(crate) async fn purge(node: &Line, others: &[Line], before: Time) -> Result<
             // The next version, so that the node accepts it.
             let version = Version::new(has.version.get() + 1)?;
             let content = Content::Value { bytes: Bytes::new(), forget_at: Some(Time(1)) };
-            Some((id, Copy { version, content }))
+            Some((id, EntityCopy { version, content }))
         });
         write(node, gone).await?;
     }
@@ -91,7 +95,10 @@ impl Listing {
     }
 
     /// Returns the next keys, of any kind; None at the end.
-    async fn next(&mut self, node: &Line) -> Result<Option<Vec<Vec<u8>>>, RedisError> {
+    async fn next(
+        &mut self,
+        node: &PipelinedConnection,
+    ) -> Result<Option<Vec<Vec<u8>>>, RedisError> {
         while self.pass != SyncPass::Over {
             let mut scan = cmd("SCAN");
             scan.arg(&self.cursor[..]).arg("COUNT").arg(KEYS);
@@ -123,24 +130,24 @@ impl Listing {
 }
 
 /// Reads a node's copies of the keys. A key that is not an entity counts as nothing.
-async fn known(node: &Line, ids: &[Vec<u8>]) -> Result<Vec<Copy>, RedisError> {
-    let questions: Vec<Cmd> = ids.iter().map(|id| Copy::question(id)).collect();
+async fn known(node: &PipelinedConnection, ids: &[Vec<u8>]) -> Result<Vec<EntityCopy>, RedisError> {
+    let questions: Vec<Cmd> = ids.iter().map(|id| EntityCopy::read_command(id)).collect();
     let answers = node.ask_all(&questions).await?;
     answers
         .into_iter()
         .map(|answer| match answer {
             // The key is an account or a plain value.
-            Value::ServerError(error) if error.code() == "WRONGTYPE" => Ok(Copy::NOTHING),
+            Value::ServerError(error) if error.code() == "WRONGTYPE" => Ok(EntityCopy::NOTHING),
             other => {
                 let answer = other.extract_error()?;
-                Copy::of_answer(answer).ok_or_else(crate::copy::not_a_node)
+                EntityCopy::of_answer(answer).ok_or_else(crate::copy::not_a_node)
             }
         })
         .collect()
 }
 
 /// Replaces each copy by the newer one of the two.
-fn later(newest: &mut [Copy], copies: Vec<Copy>) {
+fn later(newest: &mut [EntityCopy], copies: Vec<EntityCopy>) {
     for (newest, copy) in newest.iter_mut().zip(copies) {
         if copy > *newest {
             *newest = copy;
@@ -150,13 +157,13 @@ fn later(newest: &mut [Copy], copies: Vec<Copy>) {
 
 /// Sends copies to a node, and checks that it answers as a node does.
 async fn write<'a>(
-    node: &Line,
-    copies: impl Iterator<Item = (&'a Vec<u8>, Copy)>,
+    node: &PipelinedConnection,
+    copies: impl Iterator<Item = (&'a Vec<u8>, EntityCopy)>,
 ) -> Result<(), RedisError> {
-    let orders: Vec<Cmd> = copies.map(|(id, copy)| copy.order(id)).collect();
+    let orders: Vec<Cmd> = copies.map(|(id, copy)| copy.write_command(id)).collect();
     for answer in node.ask_all(&orders).await? {
         let answer = answer.extract_error()?;
-        Copy::version_after(&answer).ok_or_else(crate::copy::not_a_node)?;
+        EntityCopy::version_after(&answer).ok_or_else(crate::copy::not_a_node)?;
     }
     Ok(())
 }
@@ -165,8 +172,8 @@ async fn write<'a>(
 mod tests {
     use super::*;
 
-    fn copy(ms: i64, content: Content) -> Copy {
-        Copy { version: Version::at(Time(ms), 0), content }
+    fn copy(ms: i64, content: Content) -> EntityCopy {
+        EntityCopy { version: Version::at(Time(ms), 0), content }
     }
 
     #[test]
@@ -175,12 +182,12 @@ mod tests {
         let (before, deleted) = (copy(500, value()), copy(1_000, Content::Gone));
         for forgotten in [Time(0), Time(2_000)] {
             assert!(is_lacking(&deleted, &before, forgotten));
-            assert!(is_lacking(&before, &Copy::NOTHING, forgotten));
+            assert!(is_lacking(&before, &EntityCopy::NOTHING, forgotten));
             assert!(!is_lacking(&before, &deleted, forgotten));
             assert!(!is_lacking(&deleted, &deleted, forgotten));
         }
-        assert!(is_lacking(&deleted, &Copy::NOTHING, Time(1_000)));
-        assert!(!is_lacking(&deleted, &Copy::NOTHING, Time(1_001)));
+        assert!(is_lacking(&deleted, &EntityCopy::NOTHING, Time(1_000)));
+        assert!(!is_lacking(&deleted, &EntityCopy::NOTHING, Time(1_001)));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The HTTP doors of the binary: which routes stand on one port, and the settings of that port. [`open`] opens a door
 //! to nodes of entities, to a store, or to both; [`open_beside`] one to the server in the same process.
 
-mod beside;
+mod embedded_door;
 mod open;
 mod open_error;
 mod routes;
@@ -12,5 +12,5 @@ mod status;
 pub use open::{open, open_beside};
 pub use open_error::OpenError;
 pub use scurry_door_entities::EntitySettings;
-pub use scurry_http::{Door, Front, StartError};
+pub use scurry_http::{Door, DoorSettings, StartError};
 pub use settings::Settings;

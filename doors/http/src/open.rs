@@ -1,13 +1,13 @@
 //! Opens the doors of the binary: `scurry http` to nodes and to a store, and the door of `scurry serve` to the server
 //! in the same process.
 
-use crate::beside;
+use crate::embedded_door;
 use crate::open_error::OpenError;
 use crate::routes;
 use crate::settings::Settings;
 use crate::shared::Shared;
 use scurry_door_entities::EntityStore;
-use scurry_http::{Door, Front, Gate, Opening, StartError};
+use scurry_http::{Door, DoorSettings, Gate, Opening, StartError};
 use scurry_server::CoreAccess;
 use scurry_service::Service;
 use scurry_stores::RespStore;
@@ -45,16 +45,16 @@ pub fn open(settings: Settings) -> Result<Door, OpenError> {
 ///
 /// # Errors
 /// When it must not or cannot listen. The error says what to do about it.
-pub fn open_beside(front: &Front, inside: CoreAccess) -> Result<Door, StartError> {
+pub fn open_beside(front: &DoorSettings, inside: CoreAccess) -> Result<Door, StartError> {
     let gate = Gate::new(front)?;
-    let opening = Opening::listen(front, step_back)?;
+    let opening = Opening::listen(front, lower_priority)?;
     let traffic = opening.traffic("charging");
-    let ways = beside::routes(inside, &gate, &traffic, opening.runtime());
+    let ways = embedded_door::routes(inside, &gate, &traffic, opening.runtime());
     opening.serve(front, ways, traffic)
 }
 
 /// Lowers the priority of a thread of a door in an engine's process, below the threads that charge.
-fn step_back() {
+fn lower_priority() {
     // It is only an optimization: ignore a refusal of the system.
     let _ = rustix::process::setpriority_process(None, NICE);
 }

@@ -4,8 +4,8 @@ use crate::shared::Shared;
 use crate::status;
 use axum::Router;
 use axum::routing::get;
-use scurry_door_json::Direct;
-use scurry_http::{Gate, Traffic, Ways, front, past};
+use scurry_door_json::DirectCharging;
+use scurry_http::{DoorMetrics, Gate, RequestHandler, front, metrics_history};
 use scurry_resp::table::Role;
 use scurry_server::Exposition;
 use scurry_service::Service;
@@ -17,15 +17,15 @@ use tokio::runtime::Handle;
 pub(crate) fn to_nodes(
     shared: &Arc<Shared>,
     gate: &Arc<Gate>,
-    traffic: &Arc<Traffic>,
+    traffic: &Arc<DoorMetrics>,
     runtime: &Handle,
-) -> Ways {
+) -> RequestHandler {
     let own = Router::new().route("/readyz", get(status::ready)).with_state(Arc::clone(shared));
     let own = own.merge(shared.entities.routes(gate));
     let metrics = get(status::metrics).with_state((Arc::clone(shared), Arc::clone(traffic)));
     let own = own.route("/metrics", gate.only(Role::Read, metrics));
     let counted = Arc::clone(traffic);
-    let own = own.merge(past::keep(gate, runtime, move || {
+    let own = own.merge(metrics_history::keep(gate, runtime, move || {
         let mut page = Exposition::default();
         counted.show(&mut page, []);
         ready(Some(page.into_text()))
@@ -35,9 +35,12 @@ pub(crate) fn to_nodes(
         Some(store) => own.merge(charged(store, gate)),
     };
     let direct =
-        shared.store.as_ref().map(|store| Box::new(Direct::new(store, gate, traffic)) as _);
+        shared.store.as_ref().map(|store| Box::new(DirectCharging::new(store, gate, traffic)) as _);
     let shared = Arc::clone(shared);
-    Ways::new(direct, front::routes(own, move |path| why_not_found(&shared, path), traffic))
+    RequestHandler::new(
+        direct,
+        front::routes(own, move |path| why_not_found(&shared, path), traffic),
+    )
 }
 
 /// Returns the routes of all doors to charging.

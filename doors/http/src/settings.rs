@@ -2,14 +2,14 @@
 
 use crate::open_error::{NODES_MAX, OpenError};
 use scurry_door_entities::{EntitySettings, NODE_MAX};
-use scurry_http::Front;
+use scurry_http::DoorSettings;
 use std::collections::BTreeSet;
 
 /// Settings of a door to nodes of entities, to a store, or to both.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// Its address, users and limits.
-    pub front: Front,
+    pub front: DoorSettings,
     /// The store of accounts, as `HOST:PORT`: one server, or any nodes of a Valkey Cluster. If empty, the door has no
     /// charging.
     pub store: Vec<String>,

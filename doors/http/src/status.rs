@@ -5,7 +5,7 @@ use axum::extract::State;
 use axum::http::header;
 use axum::response::IntoResponse;
 use scurry_door_json::{Retry, refused};
-use scurry_http::{Problem, Traffic};
+use scurry_http::{DoorMetrics, Problem};
 use scurry_server::{Exposition, MetricKind};
 use scurry_service::StoreRead;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ pub(crate) async fn ready(State(shared): State<Arc<Shared>>) -> Result<&'static 
 
 /// Answers 200 with the metrics of the requests, the connections and the nodes.
 pub(crate) async fn metrics(
-    State((shared, traffic)): State<(Arc<Shared>, Arc<Traffic>)>,
+    State((shared, traffic)): State<(Arc<Shared>, Arc<DoorMetrics>)>,
 ) -> impl IntoResponse {
     let mut page = Exposition::default();
     shared.entities.show(&mut page);

@@ -13,13 +13,13 @@ use std::collections::BTreeMap;
 pub(crate) struct Answer {
     pub(crate) code: Code,
     pub(crate) replayed: bool,
-    pub(crate) body: Body,
+    pub(crate) body: AnswerBody,
 }
 
 /// The body of an answer, one variant per shape.
 #[derive(Serialize)]
 #[serde(untagged)]
-pub(crate) enum Body {
+pub(crate) enum AnswerBody {
     Done(Done),
     Moved(Moved),
     Checked(Checked),
@@ -46,7 +46,7 @@ pub(crate) struct ChainAnswer {
     pub(crate) denied: Option<i64>,
     /// The answer of each command, as it has it alone.
     #[schemars(with = "Vec<ChainedAnswer>")]
-    pub(crate) answers: Vec<Body>,
+    pub(crate) answers: Vec<AnswerBody>,
 }
 
 /// The answer of a command of a chain: `amount` tells one of an account, `items` one of a session.

@@ -1,6 +1,6 @@
 //! The bodies of requests. `build.rs` makes commands from them.
 
-use crate::quantity::{Amount, Correction};
+use crate::quantity::{Amount, SignedAmount};
 use crate::text::{FirstStatus, Id, Key, Name, Overrun, Period, Recurring, Status};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -107,7 +107,7 @@ pub(crate) struct Adjustment {
     /// Id of the bucket.
     pub(crate) bucket: Name,
     /// Of any sign, and not 0.
-    pub(crate) amount: Correction,
+    pub(crate) amount: SignedAmount,
 }
 
 /// Changes of a bucket: at least one of these.

@@ -37,7 +37,7 @@ fn check_min(at: usize, min: Option<i64>, requested: Option<i64>) -> Result<(), 
 }
 
 /// Checks that no two elements of `list` have the same name. `member` is where the name is.
-fn check_names<T: PartialEq>(
+fn check_unique_names<T: PartialEq>(
     list: &str,
     member: &str,
     names: impl Iterator<Item = T>,
@@ -155,7 +155,7 @@ pub(crate) fn find(input: &Input) -> Result<StoreRead, Problem> {
 
 pub(crate) fn create(input: &Input) -> Result<Request, Problem> {
     let body: AccountCreation = input.json()?;
-    check_names("buckets", "bucket", body.buckets.iter().map(|bucket| &bucket.bucket))?;
+    check_unique_names("buckets", "bucket", body.buckets.iter().map(|bucket| &bucket.bucket))?;
     let mut buckets = Vec::new();
     for (at, bucket) in body.buckets.into_iter().enumerate() {
         check_order(&format!("/buckets/{at}"), bucket.valid_from_ms, bucket.valid_to_ms)?;
@@ -266,7 +266,7 @@ fn item_amounts(items: &[ItemAmount]) -> Result<Vec<ledger::ItemAmount>, Problem
     if items.is_empty() {
         return Err(field_problem(FaultLocation::Body("/items"), "must have at least one item"));
     }
-    check_names("items", "key", items.iter().map(|item| (item.key.0, &item.unit)))?;
+    check_unique_names("items", "key", items.iter().map(|item| (item.key.0, &item.unit)))?;
     let amount = |item: &ItemAmount| ledger::ItemAmount {
         key: item.key.0,
         unit: name(&item.unit),
@@ -386,7 +386,7 @@ pub(crate) fn reserve(input: &Input) -> Result<Request, Problem> {
         let why = "does not go with close_on_denial";
         return Err(field_problem(FaultLocation::Body("/keep_open"), why));
     }
-    check_names("items", "key", body.items.iter().map(|item| (item.key, &item.unit)))?;
+    check_unique_names("items", "key", body.items.iter().map(|item| (item.key, &item.unit)))?;
     for (at, item) in body.items.iter().enumerate() {
         check_min(at, item.min.map(i64::from), Some(item.requested.into()))?;
     }
@@ -430,7 +430,7 @@ fn version(if_version: Option<i64>) -> Result<Option<u64>, Problem> {
 pub(crate) fn update(input: &Input) -> Result<Request, Problem> {
     let body: SessionUpdate = input.json()?;
     check_overrun(body.overrun, body.late_use)?;
-    check_names("items", "key", body.items.iter().map(|item| (item.key, &item.unit)))?;
+    check_unique_names("items", "key", body.items.iter().map(|item| (item.key, &item.unit)))?;
     for (at, item) in body.items.iter().enumerate() {
         if item.used.is_none() && item.requested.is_none() {
             let place = format!("/items/{at}");
@@ -465,7 +465,7 @@ pub(crate) fn update(input: &Input) -> Result<Request, Problem> {
 pub(crate) fn terminate(input: &Input) -> Result<Request, Problem> {
     let body: SessionEnd = input.json()?;
     check_overrun(body.overrun, body.late_use)?;
-    check_names("items", "key", body.items.iter().map(|item| (item.key, &item.unit)))?;
+    check_unique_names("items", "key", body.items.iter().map(|item| (item.key, &item.unit)))?;
     let items = body.items.iter().map(|item| ItemRequest {
         key: item.key.0,
         unit: name(&item.unit),

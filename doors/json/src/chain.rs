@@ -4,7 +4,7 @@
 use crate::body::{Debit, Refund, SessionEnd, SessionOpening, SessionUpdate, TopUp};
 use crate::build;
 use crate::input::{IDEMPOTENCY_KEY, Input};
-use crate::members::Members;
+use crate::members::UniqueMembers;
 use crate::text::{AccountId, Id, Text};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -22,7 +22,7 @@ use std::borrow::Cow;
 pub(crate) struct Chain {
     /// Each on another account.
     #[schemars(with = "Vec<ChainedCommand>", length(min = 1, max = CHAIN_MAX))]
-    commands: Vec<Members>,
+    commands: Vec<UniqueMembers>,
 }
 
 /// The schema of a chain's command: one object with the path parameters, the key and the body of the request alone.
@@ -95,7 +95,7 @@ struct OnAccount<B> {
 }
 
 /// A command that is allowed in a chain.
-struct Chainable {
+struct ChainCommand {
     word: &'static str,
     command: &'static str,
     /// True if it names a session, false if it names a transaction id.
@@ -103,7 +103,7 @@ struct Chainable {
     build: fn(&Input) -> Result<Request, Problem>,
 }
 
-const CHAINABLE: [Chainable; 6] = [
+const CHAINABLE: [ChainCommand; 6] = [
     of_session("reserve", "SCUR.RESERVE", build::reserve),
     of_session("update", "SCUR.UPDATE", build::update),
     of_session("terminate", "SCUR.TERMINATE", build::terminate),
@@ -114,12 +114,12 @@ const CHAINABLE: [Chainable; 6] = [
 
 type Build = fn(&Input) -> Result<Request, Problem>;
 
-const fn of_session(word: &'static str, command: &'static str, build: Build) -> Chainable {
-    Chainable { word, command, of_session: true, build }
+const fn of_session(word: &'static str, command: &'static str, build: Build) -> ChainCommand {
+    ChainCommand { word, command, of_session: true, build }
 }
 
-const fn of_transaction(word: &'static str, command: &'static str, build: Build) -> Chainable {
-    Chainable { word, command, of_session: false, build }
+const fn of_transaction(word: &'static str, command: &'static str, build: Build) -> ChainCommand {
+    ChainCommand { word, command, of_session: false, build }
 }
 
 pub(crate) fn chain(input: &Input) -> Result<Request, Problem> {
@@ -130,7 +130,7 @@ pub(crate) fn chain(input: &Input) -> Result<Request, Problem> {
         return Err(field_problem(FaultLocation::Body("/commands"), &why));
     }
     let each = body.commands.into_iter().enumerate();
-    let links = each.map(|(at, Members(members))| {
+    let links = each.map(|(at, UniqueMembers(members))| {
         link(input, members).map_err(|problem| problem.within(&format!("/commands/{at}")))
     });
     Ok(Request::Chain(links.collect::<Result<_, _>>()?))
@@ -195,7 +195,7 @@ fn text<const MAX: usize>(members: &mut Map<String, Json>, name: &str) -> Result
 
 /// Checks that the user has the role of this command: a chain needs the roles of all its commands. Without a user
 /// every role is granted.
-fn check_role(input: &Input, one: &Chainable) -> Result<(), Problem> {
+fn check_role(input: &Input, one: &ChainCommand) -> Result<(), Problem> {
     let role = find(one.command.as_bytes()).map_or(Role::Admin, |spec| spec.role);
     let Some(user) = input.user.as_ref().filter(|user| !user.roles.permit(role)) else {
         return Ok(());

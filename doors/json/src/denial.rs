@@ -5,7 +5,7 @@ use scurry_ledger::Code;
 use serde_json::{Map, Value};
 
 /// Returns a sentence that says why an answer was denied.
-pub(crate) fn in_words(code: Code, answer: &Map<String, Value>) -> String {
+pub(crate) fn denial_sentence(code: Code, answer: &Map<String, Value>) -> String {
     match cause(answer) {
         Some(("no_bucket", _)) => {
             "The account has no bucket of this unit: GET the account to see its units, which \
@@ -39,7 +39,7 @@ mod tests {
     fn the_first_cause_of_an_answer_is_told() {
         let said = |answer: Value| {
             let answer = answer.as_object().expect("an object").clone();
-            in_words(Code::CreditLimitReached, &answer)
+            denial_sentence(Code::CreditLimitReached, &answer)
         };
         let no_bucket = "The account has no bucket of this unit: GET the account";
         assert!(said(json!({ "cause": "no_bucket" })).starts_with(no_bucket));

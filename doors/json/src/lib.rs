@@ -3,12 +3,14 @@
 //! request; [`Direct`] answers operations with less work.
 
 mod answer;
+mod answers_from_replies;
 mod body;
 mod bounds;
 mod build;
 mod chain;
 mod denial;
-mod direct;
+mod fast_path;
+mod http_wording;
 mod input;
 mod list_cursor;
 mod lookup;
@@ -16,17 +18,15 @@ mod members;
 mod openapi;
 mod operation;
 mod quantity;
-mod reading;
 mod refusal;
 mod routes;
 mod statement;
 mod table;
 mod text;
 mod totals;
-mod wording;
 
-pub use direct::Direct;
+pub use fast_path::DirectCharging;
 pub use operation::Retry;
-pub use refusal::{Refused, foreign, refused, wait_s};
+pub use refusal::{StoreFailure, refused, wait_s, wrong_shape};
 pub use routes::{REPLAYED, routes};
 pub use text::{AccountId, Key};

@@ -1,9 +1,9 @@
 //! `/v1/console/account?id=ID`: one account with its buckets and open sessions, for the console. Its history is its
 //! statement. Integers are strings here, because browsers keep only 53 bits of a number.
 
+use crate::answers_from_replies::lossy;
 use crate::operation::Retry;
-use crate::reading::lossy;
-use crate::refusal::{Refused, foreign, refused};
+use crate::refusal::{StoreFailure, refused, wrong_shape};
 use axum::extract::{RawQuery, State};
 use axum::{Extension, Json};
 use scurry_http::{Problem, query};
@@ -36,11 +36,11 @@ pub(crate) async fn account(
     if id.len() > ACCOUNT_ID_LEN_MAX || !is_printable(&id) {
         let most = ACCOUNT_ID_LEN_MAX;
         let why = format!("account must be 1 to {most} printable ASCII characters without space");
-        return Err(Refused::Rejected(Code::Invalid, why).into());
+        return Err(StoreFailure::Rejected(Code::Invalid, why).into());
     }
     let account = || id.clone();
     let Reply::Account(shown) = read(&*store, Read::Account { account: account() }).await? else {
-        return Err(foreign().into());
+        return Err(wrong_shape().into());
     };
     let mut sessions = Vec::new();
     for row in shown.sessions.iter().take(SESSIONS_MAX) {
@@ -52,7 +52,7 @@ pub(crate) async fn account(
         }
     }
     let Reply::Audit(audit) = read(&*store, Read::Audit { account: account() }).await? else {
-        return Err(foreign().into());
+        return Err(wrong_shape().into());
     };
     let mut answer = account_json(&shown);
     answer["id"] = json!(lossy(&id));

@@ -5,17 +5,17 @@ use serde_json::{Map, Value as Json};
 use std::fmt;
 
 /// Members of an object.
-pub(crate) struct Members(pub(crate) Map<String, Json>);
+pub(crate) struct UniqueMembers(pub(crate) Map<String, Json>);
 
-impl<'de> Deserialize<'de> for Members {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Members, D::Error> {
-        deserializer.deserialize_map(OfObject).map(Members)
+impl<'de> Deserialize<'de> for UniqueMembers {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<UniqueMembers, D::Error> {
+        deserializer.deserialize_map(UniqueObjectVisitor).map(UniqueMembers)
     }
 }
 
-struct OfObject;
+struct UniqueObjectVisitor;
 
-impl<'de> Visitor<'de> for OfObject {
+impl<'de> Visitor<'de> for UniqueObjectVisitor {
     type Value = Map<String, Json>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -28,7 +28,7 @@ impl<'de> Visitor<'de> for OfObject {
             if read.contains_key(&name) {
                 return Err(A::Error::custom(format_args!("duplicate field `{name}`")));
             }
-            let Any(value) = members.next_value()?;
+            let UniqueValue(value) = members.next_value()?;
             read.insert(name, value);
         }
         Ok(read)
@@ -36,17 +36,17 @@ impl<'de> Visitor<'de> for OfObject {
 }
 
 /// A value of any kind.
-struct Any(Json);
+struct UniqueValue(Json);
 
-impl<'de> Deserialize<'de> for Any {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Any, D::Error> {
-        deserializer.deserialize_any(OfAny).map(Any)
+impl<'de> Deserialize<'de> for UniqueValue {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<UniqueValue, D::Error> {
+        deserializer.deserialize_any(UniqueValueVisitor).map(UniqueValue)
     }
 }
 
-struct OfAny;
+struct UniqueValueVisitor;
 
-impl<'de> Visitor<'de> for OfAny {
+impl<'de> Visitor<'de> for UniqueValueVisitor {
     type Value = Json;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -79,13 +79,13 @@ impl<'de> Visitor<'de> for OfAny {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut values: A) -> Result<Json, A::Error> {
         let mut read = Vec::new();
-        while let Some(Any(value)) = values.next_element()? {
+        while let Some(UniqueValue(value)) = values.next_element()? {
             read.push(value);
         }
         Ok(Json::Array(read))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, members: A) -> Result<Json, A::Error> {
-        OfObject.visit_map(members).map(Json::Object)
+        UniqueObjectVisitor.visit_map(members).map(Json::Object)
     }
 }

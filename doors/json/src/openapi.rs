@@ -2,10 +2,10 @@
 //! of all problem codes.
 
 use crate::bounds::Bounds;
-use crate::operation::{Operation, Retry, Tag};
+use crate::http_wording;
+use crate::operation::{OpenApiTag, Operation, Retry};
 use crate::table::OPERATIONS;
 use crate::text::{AccountId, Id, Name};
-use crate::wording;
 use axum::body::Bytes;
 use schemars::generate::{Contract, SchemaSettings};
 use schemars::transform::RecursiveTransform;
@@ -33,18 +33,18 @@ pub(crate) fn document(is_open: bool, bounds: &Bounds) -> Value {
     let rows = answers.subschema_for::<Vec<CodeRow>>();
     paths.insert(
         "/v1/problems".to_owned(),
-        told("listProblems", "The codes of problems.", &json!(rows)),
+        describe_meta_path("listProblems", "The codes of problems.", &json!(rows)),
     );
-    let document = told("getOpenApi", "This document.", &json!({ "type": "object" }));
+    let document = describe_meta_path("getOpenApi", "This document.", &json!({ "type": "object" }));
     paths.insert("/v1/openapi.json".to_owned(), document);
     let mut schemas = requests.take_definitions(true);
     schemas.extend(answers.take_definitions(true));
     for (name, schema) in &mut schemas {
-        name_words(name, schema);
+        add_enum_names(name, schema);
     }
     schemas.insert("Problem".to_owned(), problem());
     schemas.insert("Fault".to_owned(), fault());
-    let tags = Tag::ALL.map(Tag::words);
+    let tags = OpenApiTag::ALL.map(OpenApiTag::words);
     let tags = tags.map(|(name, description)| json!({ "name": name, "description": description }));
     let mut document = json!({
         "openapi": "3.1.0",
@@ -65,14 +65,14 @@ pub(crate) fn document(is_open: bool, bounds: &Bounds) -> Value {
 }
 
 /// The document as text, cached for the last known bounds, because it is slow to build.
-pub(crate) struct Texts {
+pub(crate) struct DocumentCache {
     is_open: bool,
     last: Mutex<Option<(Bounds, Bytes)>>,
 }
 
-impl Texts {
-    pub(crate) fn new(is_open: bool) -> Texts {
-        Texts { is_open, last: Mutex::default() }
+impl DocumentCache {
+    pub(crate) fn new(is_open: bool) -> DocumentCache {
+        DocumentCache { is_open, last: Mutex::default() }
     }
 
     pub(crate) fn of(&self, bounds: Bounds) -> Bytes {
@@ -102,13 +102,13 @@ fn generator(contract: Contract) -> SchemaGenerator {
     settings.definitions_path = "/components/schemas".into();
     settings.contract = contract;
     settings.transforms.push(Box::new(RecursiveTransform(bound)));
-    settings.transforms.push(Box::new(RecursiveTransform(say_names)));
+    settings.transforms.push(Box::new(RecursiveTransform(use_property_names)));
     settings.into_generator()
 }
 
 /// Adds constant names to an enum's values, prefixed with the enum's name: generated Go clients have one namespace for
 /// the constants of all enums.
-fn name_words(name: &str, schema: &mut Value) {
+fn add_enum_names(name: &str, schema: &mut Value) {
     let words = schema["enum"].as_array().into_iter().flatten().filter_map(Value::as_str);
     let names: Vec<String> =
         words.map(|word| format!("{name}_{word}").to_ascii_uppercase()).collect();
@@ -119,7 +119,7 @@ fn name_words(name: &str, schema: &mut Value) {
 
 /// Rewrites `patternProperties` of a map to `additionalProperties` and `propertyNames`, the form that client
 /// generators support.
-fn say_names(schema: &mut Schema) {
+fn use_property_names(schema: &mut Schema) {
     let Some(Value::Object(patterns)) = schema.remove("patternProperties") else { return };
     if let Some((pattern, value)) = patterns.into_iter().next() {
         schema.insert("additionalProperties".to_owned(), value);
@@ -147,11 +147,11 @@ fn bound(schema: &mut Schema) {
 }
 
 /// Returns the description of a path that describes the interface itself and needs no role.
-fn told(id: &str, summary: &str, schema: &Value) -> Value {
+fn describe_meta_path(id: &str, summary: &str, schema: &Value) -> Value {
     let content = json!({ "application/json": { "schema": schema } });
     json!({ "get": {
         "operationId": id,
-        "tags": [Tag::Store.words().0],
+        "tags": [OpenApiTag::Store.words().0],
         "summary": summary,
         "x-scurry-role": "-",
         "security": [],
@@ -169,7 +169,7 @@ fn describe(
     let mut page = json!({
         "operationId": operation.id,
         "tags": [operation.tag.words().0],
-        "summary": wording::http(spec.summary),
+        "summary": http_wording::to_http_words(spec.summary),
         "description": format!("Runs `{}`. {}", operation.command, operation.notes).trim(),
         "x-scurry-role": spec.role.name(),
         "parameters": parameters(operation, requests),
@@ -345,7 +345,7 @@ pub(crate) fn codes() -> Vec<CodeRow> {
         code: code.name(),
         number: Some(*code as u8),
         status: code.http(),
-        meaning: wording::http(code.meaning()),
+        meaning: http_wording::to_http_words(code.meaning()),
     });
     let of_door = DOOR_CODES.iter().map(|code| CodeRow {
         code: code.name,

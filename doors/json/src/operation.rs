@@ -13,7 +13,7 @@ pub(crate) struct Operation {
     /// The `operationId`.
     pub(crate) id: &'static str,
     /// Group of operations in the document.
-    pub(crate) tag: Tag,
+    pub(crate) tag: OpenApiTag,
     pub(crate) method: Method,
     pub(crate) path: &'static str,
     /// The command that it runs. The operation has the command's role, codes and summary.
@@ -29,7 +29,7 @@ pub(crate) struct Operation {
     /// The schema of the body and an example. None if it takes no body.
     pub(crate) body: Option<(SchemaOf, &'static str)>,
     /// How it is carried out.
-    pub(crate) work: Work,
+    pub(crate) work: OperationWork,
     /// The schema of the answer.
     pub(crate) answer: SchemaOf,
 }
@@ -38,7 +38,7 @@ pub(crate) type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
 
 /// Groups of operations. Generated clients have one class per group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Tag {
+pub(crate) enum OpenApiTag {
     Accounts,
     Buckets,
     Debits,
@@ -48,32 +48,34 @@ pub(crate) enum Tag {
     Store,
 }
 
-impl Tag {
-    pub(crate) const ALL: [Tag; 7] = [
-        Tag::Accounts,
-        Tag::Buckets,
-        Tag::Debits,
-        Tag::Limits,
-        Tag::Sessions,
-        Tag::Chains,
-        Tag::Store,
+impl OpenApiTag {
+    pub(crate) const ALL: [OpenApiTag; 7] = [
+        OpenApiTag::Accounts,
+        OpenApiTag::Buckets,
+        OpenApiTag::Debits,
+        OpenApiTag::Limits,
+        OpenApiTag::Sessions,
+        OpenApiTag::Chains,
+        OpenApiTag::Store,
     ];
 
     /// Returns the name and the description of the group.
     pub(crate) fn words(self) -> (&'static str, &'static str) {
         match self {
-            Tag::Accounts => (
+            OpenApiTag::Accounts => (
                 "accounts",
                 "Accounts, their status and identities, and what has happened to them.",
             ),
-            Tag::Buckets => ("buckets", "Credit: top-ups, corrections, allowances, credit limits."),
-            Tag::Debits => ("debits", "Amounts that are debited at once, and refunds."),
-            Tag::Limits => ("limits", "Counters, and limits of use and of open sessions."),
-            Tag::Sessions => ("sessions", "Reserve an estimate, report the use, settle."),
-            Tag::Chains => {
+            OpenApiTag::Buckets => {
+                ("buckets", "Credit: top-ups, corrections, allowances, credit limits.")
+            }
+            OpenApiTag::Debits => ("debits", "Amounts that are debited at once, and refunds."),
+            OpenApiTag::Limits => ("limits", "Counters, and limits of use and of open sessions."),
+            OpenApiTag::Sessions => ("sessions", "Reserve an estimate, report the use, settle."),
+            OpenApiTag::Chains => {
                 ("chains", "Commands on several accounts that are all carried out or none.")
             }
-            Tag::Store => ("store", "The store as a whole, and this interface."),
+            OpenApiTag::Store => ("store", "The store as a whole, and this interface."),
         }
     }
 }
@@ -81,7 +83,7 @@ impl Tag {
 /// How an operation is carried out: one function builds the store request from the input, the other makes the answer
 /// from the reply. The second returns None if the reply does not have the expected shape.
 #[derive(Clone, Copy)]
-pub(crate) enum Work {
+pub(crate) enum OperationWork {
     /// A request on the accounts that it names.
     Account(fn(&Input) -> Result<Request, Problem>, fn(Reply) -> Option<Answer>),
     /// A read of the store as a whole.

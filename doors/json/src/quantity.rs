@@ -72,10 +72,10 @@ impl<const LEAST: i64, const MOST: i64> JsonSchema for Amount<LEAST, MOST> {
             digits.push("0".to_owned());
         }
         if MOST > 0 {
-            digits.push(up_to(MOST.unsigned_abs()));
+            digits.push(regex_up_to(MOST.unsigned_abs()));
         }
         if LEAST < 0 {
-            digits.push(format!("-({})", up_to(LEAST.unsigned_abs())));
+            digits.push(format!("-({})", regex_up_to(LEAST.unsigned_abs())));
         }
         json_schema!({
             "description": "An integer, or a string of its digits.",
@@ -88,9 +88,9 @@ impl<const LEAST: i64, const MOST: i64> JsonSchema for Amount<LEAST, MOST> {
 }
 
 /// The schema of an integer query parameter, from `LEAST` to `MOST`.
-pub(crate) struct Whole<const LEAST: i64, const MOST: i64 = { i64::MAX }>;
+pub(crate) struct BoundedInteger<const LEAST: i64, const MOST: i64 = { i64::MAX }>;
 
-impl<const LEAST: i64, const MOST: i64> JsonSchema for Whole<LEAST, MOST> {
+impl<const LEAST: i64, const MOST: i64> JsonSchema for BoundedInteger<LEAST, MOST> {
     fn inline_schema() -> bool {
         true
     }
@@ -105,7 +105,7 @@ impl<const LEAST: i64, const MOST: i64> JsonSchema for Whole<LEAST, MOST> {
 }
 
 /// Returns a regular expression for the integers from 1 to `most` without leading zeros.
-pub(crate) fn up_to(most: u64) -> String {
+pub(crate) fn regex_up_to(most: u64) -> String {
     let digits = most.to_string();
     let mut parts = vec![digits.clone()];
     for (at, digit) in digits.bytes().enumerate() {
@@ -126,25 +126,25 @@ pub(crate) fn up_to(most: u64) -> String {
 
 /// An amount of a correction, positive or negative but not 0. The least i64 is excluded, because it cannot be negated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Correction(pub(crate) i64);
+pub(crate) struct SignedAmount(pub(crate) i64);
 
-impl<'de> Deserialize<'de> for Correction {
+impl<'de> Deserialize<'de> for SignedAmount {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let Amount(amount) = Amount::<{ -i64::MAX }>::deserialize(deserializer)?;
         if amount == 0 {
             return Err(D::Error::custom("must not be 0"));
         }
-        Ok(Correction(amount))
+        Ok(SignedAmount(amount))
     }
 }
 
-impl JsonSchema for Correction {
+impl JsonSchema for SignedAmount {
     fn schema_name() -> Cow<'static, str> {
         "NonZeroAmount".into()
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let digits = up_to(i64::MAX.unsigned_abs());
+        let digits = regex_up_to(i64::MAX.unsigned_abs());
         json_schema!({
             "description": "An integer of any sign, and not 0, or a string of its digits.",
             "oneOf": [
@@ -208,8 +208,8 @@ mod tests {
 
     #[test]
     fn a_pattern_has_the_numbers_up_to_its_most_and_no_others() {
-        assert_eq!(up_to(7), "7|[1-6][0-9]{0}");
-        assert_eq!(up_to(10), "10|[1-9][0-9]{0,0}");
-        assert_eq!(up_to(320), "320|[1-2][0-9]{2}|3[0-1][0-9]{1}|[1-9][0-9]{0,1}");
+        assert_eq!(regex_up_to(7), "7|[1-6][0-9]{0}");
+        assert_eq!(regex_up_to(10), "10|[1-9][0-9]{0,0}");
+        assert_eq!(regex_up_to(320), "320|[1-2][0-9]{2}|3[0-1][0-9]{1}|[1-9][0-9]{0,1}");
     }
 }

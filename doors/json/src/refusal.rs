@@ -1,8 +1,8 @@
 //! Converts failures of the store to problems. If the ledger objects to a field, the problem points to it in the
 //! request's body.
 
+use crate::http_wording::{member_named, to_http_words};
 use crate::operation::Retry;
-use crate::wording::{http, subject};
 use axum::http::StatusCode;
 use scurry_http::door_codes::{
     DoorCode, NOT_IMPLEMENTED, OUTCOME_UNKNOWN, STORE_REFUSED, STORE_UNAVAILABLE, WRONG_TYPE,
@@ -14,23 +14,23 @@ use serde_json::Value as Json;
 
 /// Why a request has no answer.
 #[derive(Debug)]
-pub enum Refused {
+pub enum StoreFailure {
     /// A rejection by the ledger, with its explanation.
     Rejected(Code, String),
     /// Any other failure, also one with an unknown outcome.
     Otherwise(&'static DoorCode, String),
 }
 
-impl From<Refused> for Problem {
-    fn from(refused: Refused) -> Problem {
+impl From<StoreFailure> for Problem {
+    fn from(refused: StoreFailure) -> Problem {
         match refused {
-            Refused::Rejected(code, why) => {
+            StoreFailure::Rejected(code, why) => {
                 let status = StatusCode::from_u16(code.http());
                 let status = status.unwrap_or(StatusCode::BAD_REQUEST);
                 let wait_s = wait_s(&why);
                 Problem::of_code(code.name(), status, why).retry_after(wait_s)
             }
-            Refused::Otherwise(code, why) => Problem::of_code(code.name, code.status, why),
+            StoreFailure::Otherwise(code, why) => Problem::of_code(code.name, code.status, why),
         }
     }
 }
@@ -52,43 +52,45 @@ fn of_link(why: &str) -> Option<(usize, &str)> {
 }
 
 /// Converts the error of a call. `retry` decides the advice if the outcome is unknown.
-pub fn refused(error: CallError, retry: Retry) -> Refused {
+pub fn refused(error: CallError, retry: Retry) -> StoreFailure {
     match error {
         CallError::Refused(why) => refusal(why),
-        CallError::NotSent(_) => Refused::Otherwise(
+        CallError::NotSent(_) => StoreFailure::Otherwise(
             &STORE_UNAVAILABLE,
             format!("{error}; nothing was done: send it again later"),
         ),
         CallError::Unknown(_) => {
-            Refused::Otherwise(&OUTCOME_UNKNOWN, format!("{error}; {}", retry.advice()))
+            StoreFailure::Otherwise(&OUTCOME_UNKNOWN, format!("{error}; {}", retry.advice()))
         }
-        CallError::WrongShape => foreign(),
+        CallError::WrongShape => wrong_shape(),
     }
 }
 
 /// Returns the failure for a reply of the wrong shape: the server is not a store of this version.
-pub fn foreign() -> Refused {
-    Refused::Otherwise(&STORE_REFUSED, CallError::WrongShape.to_string())
+pub fn wrong_shape() -> StoreFailure {
+    StoreFailure::Otherwise(&STORE_REFUSED, CallError::WrongShape.to_string())
 }
 
-fn refusal(refusal: Refusal) -> Refused {
+fn refusal(refusal: Refusal) -> StoreFailure {
     let whole = match refusal {
-        Refusal::Rejected { code, why } => return Refused::Rejected(code, http(&why)),
+        Refusal::Rejected { code, why } => {
+            return StoreFailure::Rejected(code, to_http_words(&why));
+        }
         Refusal::Store(text) => text,
     };
     let (name, details) = whole.split_once(' ').unwrap_or((&whole, ""));
     if details.starts_with("wrong number of arguments") {
         // The syntax of the RESP command follows, which means nothing in HTTP.
         let words = details.split_once("' command: ").map_or(details, |(words, _)| words);
-        return Refused::Rejected(Code::Invalid, http(words));
+        return StoreFailure::Rejected(Code::Invalid, to_http_words(words));
     }
     if name == "CROSSSLOT" {
         let why = "the accounts of a chain must be of one hash slot: begin their ids with the same \
                    {tag}";
-        return Refused::Rejected(Code::Invalid, why.to_owned());
+        return StoreFailure::Rejected(Code::Invalid, why.to_owned());
     }
     if scurry_resp::is_unsupported_error(&whole) {
-        return Refused::Otherwise(&NOT_IMPLEMENTED, http(details));
+        return StoreFailure::Otherwise(&NOT_IMPLEMENTED, to_http_words(details));
     }
     let code = match name {
         "WRONGTYPE" => &WRONG_TYPE,
@@ -97,13 +99,13 @@ fn refusal(refusal: Refusal) -> Refused {
         | "NOREPLICAS" | "MOVED" | "ASK" | "BUSYKEY" => &STORE_UNAVAILABLE,
         _ => &STORE_REFUSED,
     };
-    Refused::Otherwise(code, http(&whole))
+    StoreFailure::Otherwise(code, to_http_words(&whole))
 }
 
 /// Returns the problem for a refusal. If the ledger rejects a field, the problem names its place in `body`.
-pub(crate) fn explain(refused: Refused, body: &[u8]) -> Problem {
+pub(crate) fn explain(refused: StoreFailure, body: &[u8]) -> Problem {
     match &refused {
-        Refused::Rejected(Code::Invalid, why) => match place(why, body) {
+        StoreFailure::Rejected(Code::Invalid, why) => match json_pointer_of(why, body) {
             Some(pointer) => field_problem(FaultLocation::Body(&pointer), why),
             None => refused.into(),
         },
@@ -112,7 +114,7 @@ pub(crate) fn explain(refused: Refused, body: &[u8]) -> Problem {
 }
 
 /// Returns the JSON pointer of the member that an explanation is about: the first one it names that the body has.
-fn place(why: &str, body: &[u8]) -> Option<String> {
+fn json_pointer_of(why: &str, body: &[u8]) -> Option<String> {
     let body: Json = serde_json::from_slice(body).ok()?;
     if let Some((at, why)) = of_link(why) {
         let command = body.get("commands")?.get(at)?;
@@ -123,7 +125,7 @@ fn place(why: &str, body: &[u8]) -> Option<String> {
 }
 
 fn named(why: &str, body: &Json) -> Option<String> {
-    why.split([' ', ',', ':']).filter_map(subject).find_map(|member| find(body, member))
+    why.split([' ', ',', ':']).filter_map(member_named).find_map(|member| find(body, member))
 }
 
 /// Returns the JSON pointer of a member of the body or of its items or buckets. If several elements have it, the
@@ -153,7 +155,7 @@ mod tests {
     fn a_store_that_lacks_something_has_not_refused_the_door() {
         for lack in [NO_LOG, NO_LOG_OF_MODULE, NO_INDEX_OF_MODULE] {
             let refused = refused(Refusal::Store(lack.to_owned()).into(), Retry::Read);
-            let Refused::Otherwise(code, why) = refused else { panic!("{refused:?}") };
+            let StoreFailure::Otherwise(code, why) = refused else { panic!("{refused:?}") };
             assert_eq!((code.name, format!("ERR {why}")), ("NOT_IMPLEMENTED", lack.to_owned()));
         }
     }
@@ -190,7 +192,11 @@ mod tests {
                 Some("/commands/0"),
             ),
         ] {
-            assert_eq!(place(&http(why), body.as_bytes()).as_deref(), pointer, "{why}");
+            assert_eq!(
+                json_pointer_of(&to_http_words(why), body.as_bytes()).as_deref(),
+                pointer,
+                "{why}"
+            );
         }
     }
 }

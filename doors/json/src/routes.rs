@@ -5,9 +5,9 @@ use crate::bounds::Bounds;
 use crate::denial;
 use crate::input::Input;
 use crate::lookup;
-use crate::openapi::{self, Texts};
-use crate::operation::{Method, Operation, Work};
-use crate::refusal::{explain, foreign, refused};
+use crate::openapi::{self, DocumentCache};
+use crate::operation::{Method, Operation, OperationWork};
+use crate::refusal::{explain, refused, wrong_shape};
 use crate::table::OPERATIONS;
 use axum::body::{Bytes, HttpBody};
 use axum::extract::rejection::RawPathParamsRejection;
@@ -49,7 +49,7 @@ pub fn routes(store: &Arc<dyn Service>, gate: &Arc<Gate>) -> Router {
 fn of_role(role: Role, service: &Arc<dyn Service>, is_open: bool) -> Router {
     let mut router = Router::new();
     if role == Role::Anyone {
-        let (service, texts) = (Arc::clone(service), Arc::new(Texts::new(is_open)));
+        let (service, texts) = (Arc::clone(service), Arc::new(DocumentCache::new(is_open)));
         let document = async move || {
             let kind = HeaderValue::from_static("application/json");
             ([(header::CONTENT_TYPE, kind)], texts.of(Bounds::of(&*service).await))
@@ -140,18 +140,18 @@ where
         input.query([])?;
     }
     let answer = match operation.work {
-        Work::Account(build, read) => {
+        OperationWork::Account(build, read) => {
             let reply =
                 store.call(build(&input)?).await.map_err(|error| refused(error, operation.retry));
             read(reply.map_err(|refused| explain(refused, &input.body))?)
         }
-        Work::Store(build, read) => {
+        OperationWork::Store(build, read) => {
             let reply = store.read_store(build(&input)?).await;
             let reply = reply.map_err(|error| refused(error, operation.retry));
             read(reply.map_err(|refused| explain(refused, &input.body))?)
         }
     };
-    let answer = answer.ok_or_else(foreign)?;
+    let answer = answer.ok_or_else(wrong_shape)?;
     Ok(respond(operation, answer))
 }
 
@@ -164,7 +164,7 @@ fn respond(operation: &Operation, answer: Answer) -> Response {
             Ok(serde_json::Value::Object(members)) => members,
             _ => serde_json::Map::new(),
         };
-        let why = denial::in_words(code, &members);
+        let why = denial::denial_sentence(code, &members);
         Problem::of_code(code.name(), status, why).with_all(members).into_response()
     } else {
         let status = StatusCode::from_u16(operation.status).unwrap_or(StatusCode::OK);

@@ -1,10 +1,10 @@
 //! The statement of an account: builds its request and reads its reply.
 
-use crate::answer::{Answer, Body, StatementBody, StatementEntry, StatementMember};
+use crate::answer::{Answer, AnswerBody, StatementBody, StatementEntry, StatementMember};
+use crate::answers_from_replies::{integer, lossy};
 use crate::build::{account, count_of, name};
 use crate::input::Input;
-use crate::quantity::{Quantity, up_to};
-use crate::reading::{integer, lossy};
+use crate::quantity::{Quantity, regex_up_to};
 use crate::text::Name;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use scurry_http::{FaultLocation, Problem, field_problem};
@@ -28,8 +28,8 @@ impl JsonSchema for Position {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let (short, narrow) = (up_to(u32::MAX.into()), up_to(u16::MAX.into()));
-        let sequence = up_to(i64::MAX.unsigned_abs());
+        let (short, narrow) = (regex_up_to(u32::MAX.into()), regex_up_to(u16::MAX.into()));
+        let sequence = regex_up_to(i64::MAX.unsigned_abs());
         json_schema!({
             "type": "string",
             "pattern": format!("^({short})[.](0|{narrow}):({sequence})(-({short}))?$"),
@@ -68,7 +68,7 @@ pub(crate) fn build(input: &Input) -> Result<StoreRead, Problem> {
 
 pub(crate) fn read(reply: StoreReply) -> Option<Answer> {
     let StoreReply::Statement(statement) = reply else { return None };
-    let body = Body::Statement(StatementBody {
+    let body = AnswerBody::Statement(StatementBody {
         account: lossy(&statement.account),
         cursor: statement.next.map(|next| next.to_string()),
         complete: statement.complete,

@@ -1,11 +1,11 @@
 //! The table of all charging operations over HTTP.
 
 use crate::list_cursor::{Cursor, LIMIT_MAX};
-use crate::operation::{Method, Operation, Parameter, Retry, SchemaOf, Tag, Work};
-use crate::quantity::Whole;
+use crate::operation::{Method, OpenApiTag, Operation, OperationWork, Parameter, Retry, SchemaOf};
+use crate::quantity::BoundedInteger;
 use crate::statement::{self, ENTRIES_MAX, Position};
 use crate::text::{AccountId, Name, Status};
-use crate::{answer, body, build, chain, reading, totals};
+use crate::{answer, answers_from_replies, body, build, chain, totals};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
 fn of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
@@ -21,7 +21,7 @@ const OF_SESSION: &str = "/v1/accounts/{account}/sessions/{session}";
 
 const BLANK: Operation = Operation {
     id: "",
-    tag: Tag::Accounts,
+    tag: OpenApiTag::Accounts,
     method: Method::Post,
     path: ACCOUNT,
     command: "",
@@ -30,7 +30,7 @@ const BLANK: Operation = Operation {
     retry: Retry::Key,
     query: &[],
     body: None,
-    work: Work::Account(build::get, reading::moved),
+    work: OperationWork::Account(build::get, answers_from_replies::moved),
     answer: MOVED,
 };
 
@@ -46,7 +46,7 @@ pub(crate) static OPERATIONS: &[Operation] = &[
             of::<body::AccountCreation>,
             r#"{"buckets":[{"bucket":"main","unit":"cent","amount":1000},{"bucket":"data","unit":"octet","amount":5000000}]}"#,
         )),
-        work: Work::Account(build::create, reading::done),
+        work: OperationWork::Account(build::create, answers_from_replies::done),
         answer: DONE,
         ..BLANK
     },
@@ -55,7 +55,7 @@ pub(crate) static OPERATIONS: &[Operation] = &[
         method: Method::Get,
         command: "SCUR.GET",
         retry: Retry::Read,
-        work: Work::Account(build::get, reading::account),
+        work: OperationWork::Account(build::get, answers_from_replies::account),
         answer: of::<answer::AccountBody>,
         ..BLANK
     },
@@ -70,7 +70,7 @@ pub(crate) static OPERATIONS: &[Operation] = &[
             schema: of::<bool>,
             description: "Does not wait until remembered ids are forgotten.",
         }],
-        work: Work::Account(build::delete, reading::done),
+        work: OperationWork::Account(build::delete, answers_from_replies::done),
         answer: DONE,
         ..BLANK
     },
@@ -81,7 +81,7 @@ pub(crate) static OPERATIONS: &[Operation] = &[
         command: "SCUR.STATUS",
         retry: Retry::StateOrKey,
         body: Some((of::<body::StatusChange>, r#"{"status":"active"}"#)),
-        work: Work::Account(build::status, reading::done),
+        work: OperationWork::Account(build::status, answers_from_replies::done),
         answer: DONE,
         ..BLANK
     },
@@ -91,7 +91,7 @@ pub(crate) static OPERATIONS: &[Operation] = &[
         path: "/v1/accounts/{account}/audit",
         command: "SCUR.AUDIT",
         retry: Retry::Read,
-        work: Work::Account(build::audit, reading::audit),
+        work: OperationWork::Account(build::audit, answers_from_replies::audit),
         answer: of::<answer::Audit>,
         ..BLANK
     },
@@ -109,13 +109,13 @@ pub(crate) static OPERATIONS: &[Operation] = &[
             Parameter {
                 name: "from_ms",
                 required: false,
-                schema: of::<Whole<1>>,
+                schema: of::<BoundedInteger<1>>,
                 description: "Begin of the period, ms of the UNIX epoch.",
             },
             Parameter {
                 name: "to_ms",
                 required: false,
-                schema: of::<Whole<1>>,
+                schema: of::<BoundedInteger<1>>,
                 description: "End of the period, after its begin.",
             },
             Parameter {
@@ -127,7 +127,7 @@ pub(crate) static OPERATIONS: &[Operation] = &[
             Parameter {
                 name: "limit",
                 required: false,
-                schema: of::<Whole<1, ENTRIES_MAX>>,
+                schema: of::<BoundedInteger<1, ENTRIES_MAX>>,
                 description: "Elements of an answer at most.",
             },
             Parameter {
@@ -143,19 +143,19 @@ pub(crate) static OPERATIONS: &[Operation] = &[
                 description: "The newest entry first, instead of the oldest.",
             },
         ],
-        work: Work::Store(statement::build, statement::read),
+        work: OperationWork::Store(statement::build, statement::read),
         answer: of::<answer::StatementBody>,
         ..BLANK
     },
     Operation {
         id: "getTotals",
-        tag: Tag::Store,
+        tag: OpenApiTag::Store,
         method: Method::Get,
         path: "/v1/totals",
         command: "SCUR.TOTALS",
         notes: "Those of all nodes of the store, added up, with the check of conservation.",
         retry: Retry::Read,
-        work: Work::Store(build::totals, reading::totals),
+        work: OperationWork::Store(build::totals, answers_from_replies::totals),
         answer: of::<totals::TotalsBody>,
         ..BLANK
     },
@@ -179,7 +179,7 @@ pub(crate) static OPERATIONS: &[Operation] = &[
             Parameter {
                 name: "limit",
                 required: false,
-                schema: of::<Whole<1, LIMIT_MAX>>,
+                schema: of::<BoundedInteger<1, LIMIT_MAX>>,
                 description: "Elements of an answer at most.",
             },
             Parameter {
@@ -195,7 +195,7 @@ pub(crate) static OPERATIONS: &[Operation] = &[
                 description: "Accounts of this status.",
             },
         ],
-        work: Work::Store(build::list, reading::listed),
+        work: OperationWork::Store(build::list, answers_from_replies::listed),
         answer: of::<answer::AccountList>,
         ..BLANK
     },
@@ -206,13 +206,13 @@ pub(crate) static OPERATIONS: &[Operation] = &[
         command: "SCUR.FIND",
         notes: "Every server of the store is asked; an identity without an account is an empty list.",
         retry: Retry::Read,
-        work: Work::Store(build::find, reading::found),
+        work: OperationWork::Store(build::find, answers_from_replies::found),
         answer: of::<answer::FoundAccounts>,
         ..BLANK
     },
     Operation {
         id: "checkCredit",
-        tag: Tag::Debits,
+        tag: OpenApiTag::Debits,
         method: Method::Get,
         path: "/v1/accounts/{account}/check",
         command: "SCUR.CHECK",
@@ -228,102 +228,102 @@ pub(crate) static OPERATIONS: &[Operation] = &[
             Parameter {
                 name: "amount",
                 required: true,
-                schema: of::<Whole<1>>,
+                schema: of::<BoundedInteger<1>>,
                 description: "The amount.",
             },
         ],
-        work: Work::Account(build::check, reading::checked),
+        work: OperationWork::Account(build::check, answers_from_replies::checked),
         answer: of::<answer::Checked>,
         ..BLANK
     },
     Operation {
         id: "topUp",
-        tag: Tag::Buckets,
+        tag: OpenApiTag::Buckets,
         path: "/v1/accounts/{account}/top-ups",
         command: "SCUR.TOPUP",
         body: Some((of::<body::TopUp>, r#"{"bucket":"main","amount":500}"#)),
-        work: Work::Account(build::top_up, reading::moved),
+        work: OperationWork::Account(build::top_up, answers_from_replies::moved),
         ..BLANK
     },
     Operation {
         id: "adjust",
-        tag: Tag::Buckets,
+        tag: OpenApiTag::Buckets,
         path: "/v1/accounts/{account}/adjustments",
         command: "SCUR.ADJUST",
         body: Some((of::<body::Adjustment>, r#"{"bucket":"main","amount":-20}"#)),
-        work: Work::Account(build::adjust, reading::moved),
+        work: OperationWork::Account(build::adjust, answers_from_replies::moved),
         ..BLANK
     },
     Operation {
         id: "changeBucket",
-        tag: Tag::Buckets,
+        tag: OpenApiTag::Buckets,
         method: Method::Patch,
         path: "/v1/accounts/{account}/buckets/{bucket}",
         command: "SCUR.BUCKET",
         body: Some((of::<body::BucketChange>, r#"{"floor":-100}"#)),
-        work: Work::Account(build::change_bucket, reading::moved),
+        work: OperationWork::Account(build::change_bucket, answers_from_replies::moved),
         ..BLANK
     },
     Operation {
         id: "removeBucket",
-        tag: Tag::Buckets,
+        tag: OpenApiTag::Buckets,
         method: Method::Delete,
         path: "/v1/accounts/{account}/buckets/{bucket}",
         command: "SCUR.BUCKET",
         notes: "This one removes it.",
-        work: Work::Account(build::remove_bucket, reading::moved),
+        work: OperationWork::Account(build::remove_bucket, answers_from_replies::moved),
         ..BLANK
     },
     Operation {
         id: "debit",
-        tag: Tag::Debits,
+        tag: OpenApiTag::Debits,
         path: "/v1/accounts/{account}/debits",
         command: "SCUR.DEBIT",
         body: Some((of::<body::Debit>, r#"{"unit":"cent","amount":30}"#)),
-        work: Work::Account(build::debit, reading::moved),
+        work: OperationWork::Account(build::debit, answers_from_replies::moved),
         ..BLANK
     },
     Operation {
         id: "refund",
-        tag: Tag::Debits,
+        tag: OpenApiTag::Debits,
         path: "/v1/accounts/{account}/refunds",
         command: "SCUR.REFUND",
         body: Some((of::<body::Refund>, r#"{"debit":"order-77","amount":10}"#)),
-        work: Work::Account(build::refund, reading::moved),
+        work: OperationWork::Account(build::refund, answers_from_replies::moved),
         ..BLANK
     },
     Operation {
         id: "count",
-        tag: Tag::Limits,
+        tag: OpenApiTag::Limits,
         path: "/v1/accounts/{account}/counters/{counter}",
         command: "SCUR.COUNTER",
         body: Some((of::<body::Count>, r#"{"amount":1,"period":"day"}"#)),
-        work: Work::Account(build::count, reading::moved),
+        work: OperationWork::Account(build::count, answers_from_replies::moved),
         ..BLANK
     },
     Operation {
         id: "setLimit",
-        tag: Tag::Limits,
+        tag: OpenApiTag::Limits,
         method: Method::Put,
         path: "/v1/accounts/{account}/limits/{limit}",
         command: "SCUR.LIMIT",
         body: Some((of::<body::LimitSetting>, r#"{"unit":"cent","amount":500,"period":"day"}"#)),
-        work: Work::Account(build::set_limit, reading::moved),
+        work: OperationWork::Account(build::set_limit, answers_from_replies::moved),
         ..BLANK
     },
     Operation {
         id: "removeLimit",
-        tag: Tag::Limits,
+        tag: OpenApiTag::Limits,
         method: Method::Delete,
         path: "/v1/accounts/{account}/limits/{limit}",
         command: "SCUR.LIMIT",
         notes: "This one removes it.",
-        work: Work::Account(build::remove_limit, reading::moved),
+        work: OperationWork::Account(build::remove_limit, answers_from_replies::moved),
         ..BLANK
     },
     Operation {
         id: "chain",
-        tag: Tag::Chains,
+        tag: OpenApiTag::Chains,
         path: "/v1/chains",
         command: "SCUR.CHAIN",
         notes: "Each command is one of reserve, update, terminate, debit, top_up and refund, with what its request says in path, Idempotency-Key (`transaction`) and body. A command asks for its own role. Send the same commands again when the outcome is unknown.",
@@ -332,25 +332,25 @@ pub(crate) static OPERATIONS: &[Operation] = &[
             of::<chain::Chain>,
             r#"{"commands":[{"account":"{bank}alice","operation":"debit","transaction":"move-1","unit":"cent","amount":30},{"account":"{bank}bob","operation":"top_up","transaction":"move-1","bucket":"main","amount":30}]}"#,
         )),
-        work: Work::Account(chain::chain, reading::chain),
+        work: OperationWork::Account(chain::chain, answers_from_replies::chain),
         answer: of::<answer::ChainAnswer>,
         ..BLANK
     },
     Operation {
         id: "listSessions",
-        tag: Tag::Sessions,
+        tag: OpenApiTag::Sessions,
         method: Method::Get,
         path: "/v1/accounts/{account}/sessions",
         command: "SCUR.GET",
         notes: "This one shows the open sessions alone.",
         retry: Retry::Read,
-        work: Work::Account(build::get, reading::sessions),
+        work: OperationWork::Account(build::get, answers_from_replies::sessions),
         answer: of::<answer::Sessions>,
         ..BLANK
     },
     Operation {
         id: "createSession",
-        tag: Tag::Sessions,
+        tag: OpenApiTag::Sessions,
         path: OF_SESSION,
         command: "SCUR.RESERVE",
         status: 201,
@@ -359,24 +359,24 @@ pub(crate) static OPERATIONS: &[Operation] = &[
             of::<body::SessionOpening>,
             r#"{"request":0,"items":[{"key":1,"unit":"octet","requested":1000000}]}"#,
         )),
-        work: Work::Account(build::reserve, reading::session),
+        work: OperationWork::Account(build::reserve, answers_from_replies::session),
         answer: SESSION,
         ..BLANK
     },
     Operation {
         id: "getSession",
-        tag: Tag::Sessions,
+        tag: OpenApiTag::Sessions,
         method: Method::Get,
         path: OF_SESSION,
         command: "SCUR.SESSION",
         retry: Retry::Read,
-        work: Work::Account(build::get_session, reading::open_session),
+        work: OperationWork::Account(build::get_session, answers_from_replies::open_session),
         answer: of::<answer::OpenSession>,
         ..BLANK
     },
     Operation {
         id: "updateSession",
-        tag: Tag::Sessions,
+        tag: OpenApiTag::Sessions,
         path: "/v1/accounts/{account}/sessions/{session}/update",
         command: "SCUR.UPDATE",
         retry: Retry::Request,
@@ -384,13 +384,13 @@ pub(crate) static OPERATIONS: &[Operation] = &[
             of::<body::SessionUpdate>,
             r#"{"request":1,"items":[{"key":1,"unit":"octet","used":800000,"requested":1000000}]}"#,
         )),
-        work: Work::Account(build::update, reading::session),
+        work: OperationWork::Account(build::update, answers_from_replies::session),
         answer: SESSION,
         ..BLANK
     },
     Operation {
         id: "terminateSession",
-        tag: Tag::Sessions,
+        tag: OpenApiTag::Sessions,
         path: "/v1/accounts/{account}/sessions/{session}/terminate",
         command: "SCUR.TERMINATE",
         retry: Retry::Request,
@@ -398,18 +398,18 @@ pub(crate) static OPERATIONS: &[Operation] = &[
             of::<body::SessionEnd>,
             r#"{"request":2,"items":[{"key":1,"unit":"octet","used":1200}]}"#,
         )),
-        work: Work::Account(build::terminate, reading::session),
+        work: OperationWork::Account(build::terminate, answers_from_replies::session),
         answer: SESSION,
         ..BLANK
     },
     Operation {
         id: "releaseSession",
-        tag: Tag::Sessions,
+        tag: OpenApiTag::Sessions,
         method: Method::Delete,
         path: OF_SESSION,
         command: "SCUR.RELEASE",
         retry: Retry::State,
-        work: Work::Account(build::release, reading::session),
+        work: OperationWork::Account(build::release, answers_from_replies::session),
         answer: SESSION,
         ..BLANK
     },
@@ -440,8 +440,8 @@ mod tests {
                 user: None,
             };
             let words = match operation.work {
-                Work::Account(build, _) => build(&input).expect(operation.id).arguments(),
-                Work::Store(build, _) => build(&input).expect(operation.id).arguments(),
+                OperationWork::Account(build, _) => build(&input).expect(operation.id).arguments(),
+                OperationWork::Store(build, _) => build(&input).expect(operation.id).arguments(),
             };
             assert_eq!(words.iter().next(), Some(operation.command.as_bytes()), "{}", operation.id);
             assert!(spec.expect("it is there").accepts(words.len()), "{}", operation.id);

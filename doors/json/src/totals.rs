@@ -52,7 +52,7 @@ impl TotalsBody {
     pub(crate) fn of(mut totals: Totals) -> Option<TotalsBody> {
         totals.units.sort_unstable_by(|one, other| one.unit.as_str().cmp(other.unit.as_str()));
         Some(TotalsBody {
-            ok: totals.units.iter().all(|sums| error(sums) == 0),
+            ok: totals.units.iter().all(|sums| conservation_error(sums) == 0),
             accounts: totals.accounts.try_into().ok()?,
             sessions: totals.sessions.try_into().ok()?,
             units: totals.units.iter().map(UnitTotals::of).collect(),
@@ -73,13 +73,13 @@ impl UnitTotals {
             voided: quantity(sums.voided),
             overdrawn: quantity(sums.overdrawn),
             uncollected: quantity(sums.uncollected),
-            error: quantity(error(sums)),
+            error: quantity(conservation_error(sums)),
         }
     }
 }
 
 /// Returns the units that appeared (positive) or disappeared (negative) without a reason. 0 if units are conserved.
-fn error(sums: &ledger::UnitTotals) -> i128 {
+fn conservation_error(sums: &ledger::UnitTotals) -> i128 {
     let ledger::UnitTotals {
         available, held, credited, refunded, consumed, expired, voided, ..
     } = sums;

@@ -1,7 +1,7 @@
 //! Errors as ProblemDetails (TS 29.571), with the causes of TS 29.500 and TS 32.291 clause 6.1.7.
 
 use axum::http::StatusCode;
-use scurry_door_json::{Refused, wait_s};
+use scurry_door_json::{StoreFailure, wait_s};
 use scurry_http::{FaultLocation, Problem, field_problem};
 use scurry_ledger::Code;
 use serde_json::{Value, json};
@@ -36,9 +36,9 @@ pub(crate) fn denied(code: Code) -> Problem {
 }
 
 /// Returns the problem for a request that the store rejected, or that failed on the way to it or back.
-pub(crate) fn refused(refused: Refused) -> Problem {
+pub(crate) fn refused(refused: StoreFailure) -> Problem {
     match refused {
-        Refused::Rejected(code, why) => of_code(code, &why).retry_after(wait_s(&why)),
+        StoreFailure::Rejected(code, why) => of_code(code, &why).retry_after(wait_s(&why)),
         otherwise => with_cause(otherwise.into(), "CHARGING_FAILED"),
     }
 }

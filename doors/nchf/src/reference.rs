@@ -1,7 +1,7 @@
 //! ChargingDataRef: the name of a charging data resource in its URI. It contains all that is needed to find the
 //! session again, so that the door stores nothing.
 
-use crate::units::Kind;
+use crate::units::UnitKind;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 /// Characters that are percent-encoded in a path segment: all but the unreserved ones of RFC 3986.
@@ -13,7 +13,7 @@ const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'
 pub(crate) struct Reference {
     pub(crate) account: String,
     pub(crate) session: String,
-    pub(crate) kind: Kind,
+    pub(crate) kind: UnitKind,
 }
 
 impl Reference {
@@ -27,7 +27,7 @@ impl Reference {
     pub(crate) fn read(text: &str) -> Option<Reference> {
         // From the end, because an account id may contain dots.
         let mut parts = text.rsplitn(3, '.');
-        let kind = Kind::of_letter(parts.next()?)?;
+        let kind = UnitKind::of_letter(parts.next()?)?;
         let (session, account) = (parts.next()?, parts.next()?);
         let digits = session.strip_prefix("nchf-")?;
         let is_whole = digits.len() == 32 && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
@@ -47,7 +47,8 @@ mod tests {
     fn a_reference_is_read_as_it_was_written() {
         for account in ["imsi-001010000000001", "nai-a.b@c.d", "a/b%2F?#"] {
             let session = format!("nchf-{:032x}", 7);
-            let reference = Reference { account: account.to_owned(), session, kind: Kind::Time };
+            let reference =
+                Reference { account: account.to_owned(), session, kind: UnitKind::Time };
             let segment = reference.segment();
             assert!(!segment.contains(['/', '?', '#']), "{segment}");
             let plain = percent_encoding::percent_decode_str(&segment).decode_utf8_lossy();

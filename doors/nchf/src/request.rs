@@ -2,7 +2,7 @@
 //! for charging records and are ignored.
 
 use crate::problem::{incorrect, missing};
-use crate::units::{Kind, Units};
+use crate::units::{UnitAmounts, UnitKind};
 use scurry_door_json::Key;
 use scurry_http::Problem;
 use scurry_ledger::ItemRequest;
@@ -27,7 +27,7 @@ pub(crate) struct ChargingDataRequest {
     #[serde(rename = "pDUSessionChargingInformation")]
     pdu_session: Option<PduSession>,
     #[serde(default)]
-    multiple_unit_usage: Vec<Usage>,
+    multiple_unit_usage: Vec<MultipleUnitUsage>,
 }
 
 /// The network function that charges (NFIdentification). Members that are not listed here are ignored.
@@ -57,30 +57,30 @@ struct PduSession {
 /// MultipleUnitUsage.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Usage {
+struct MultipleUnitUsage {
     rating_group: Key,
-    requested_unit: Option<Units>,
+    requested_unit: Option<UnitAmounts>,
     /// Release 15 spelled it with a capital U.
     #[serde(default, alias = "UsedUnitContainer")]
-    used_unit_container: Vec<Container>,
+    used_unit_container: Vec<UsedUnitContainer>,
 }
 
 /// UsedUnitContainer.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Container {
+struct UsedUnitContainer {
     #[expect(dead_code, reason = "it is mandatory, and says nothing that the ledger needs")]
     local_sequence_number: i64,
     quota_management_indicator: Option<String>,
     #[serde(flatten)]
-    units: Units,
+    units: UnitAmounts,
 }
 
 /// Use and request of one rating group in one kind of unit. It becomes one item of a ledger command.
 #[derive(Clone, Debug)]
-pub(crate) struct Item {
+pub(crate) struct RatingGroupItem {
     pub(crate) rating_group: Key,
-    pub(crate) kind: Kind,
+    pub(crate) kind: UnitKind,
     pub(crate) used: Option<i64>,
     pub(crate) requested: Option<i64>,
 }
@@ -120,14 +120,14 @@ impl ChargingDataRequest {
     }
 
     /// Returns the first kind of unit that is requested, or volume if none is.
-    pub(crate) fn first_kind(&self) -> Kind {
+    pub(crate) fn first_kind(&self) -> UnitKind {
         let asked = self.multiple_unit_usage.iter().filter_map(|usage| usage.requested_unit);
-        asked.flat_map(|units| units.kinds().next()).next().unwrap_or(Kind::Volume)
+        asked.flat_map(|units| units.kinds().next()).next().unwrap_or(UnitKind::Volume)
     }
 
     /// Returns the items of all rating groups, grouped. A container of several kinds is read as `preferred` unless its
     /// rating group requests another kind in it.
-    pub(crate) fn items(&self, preferred: Kind) -> Result<Vec<Item>, Problem> {
+    pub(crate) fn items(&self, preferred: UnitKind) -> Result<Vec<RatingGroupItem>, Problem> {
         let usages = self.multiple_unit_usage.iter().enumerate();
         let items: Result<Vec<_>, _> =
             usages.map(|(number, usage)| usage.items(number, preferred)).collect();
@@ -135,13 +135,14 @@ impl ChargingDataRequest {
     }
 }
 
-impl Usage {
+impl MultipleUnitUsage {
     /// Returns the items of this rating group: first the requested kind, then other kinds with reported use. `number`
     /// is the index in `multipleUnitUsage`, for error messages.
-    fn items(&self, number: usize, preferred: Kind) -> Result<Vec<Item>, Problem> {
+    fn items(&self, number: usize, preferred: UnitKind) -> Result<Vec<RatingGroupItem>, Problem> {
         let at = |member: &str| format!("/multipleUnitUsage/{number}/{member}");
         let too_many = |member| incorrect(&at(member), "has an amount of more than 63 bits");
-        let asked: Vec<Kind> = self.requested_unit.iter().flat_map(Units::kinds).collect();
+        let asked: Vec<UnitKind> =
+            self.requested_unit.iter().flat_map(UnitAmounts::kinds).collect();
         if asked.len() > 1 {
             return Err(incorrect(&at("requestedUnit"), "asks for several kinds of units"));
         }
@@ -149,18 +150,23 @@ impl Usage {
         let counted = self.used_unit_container.iter().filter(|container| {
             container.quota_management_indicator.as_deref() != Some("OFFLINE_CHARGING")
         });
-        let counted: Vec<&Units> = counted.map(|container| &container.units).collect();
+        let counted: Vec<&UnitAmounts> = counted.map(|container| &container.units).collect();
         let asked = asked.first().copied();
         // A container may have several kinds of units, but it is debited once: in the first kind of this order that it
         // has.
-        let order =
-            [asked.unwrap_or(preferred), preferred, Kind::Volume, Kind::Time, Kind::Service];
-        let kind_of = |units: &Units| order.into_iter().find(|kind| units.has(*kind));
+        let order = [
+            asked.unwrap_or(preferred),
+            preferred,
+            UnitKind::Volume,
+            UnitKind::Time,
+            UnitKind::Service,
+        ];
+        let kind_of = |units: &UnitAmounts| order.into_iter().find(|kind| units.has(*kind));
         let reported = counted.iter().filter_map(|units| kind_of(units));
-        let first = |kind: &Kind| order.iter().position(|other| other == kind);
+        let first = |kind: &UnitKind| order.iter().position(|other| other == kind);
         // Without a requested kind, the main item has the reported kind that is first in the order.
         let kind = asked.or_else(|| reported.min_by_key(first)).unwrap_or(preferred);
-        let used = |of: Kind| -> Result<i64, Problem> {
+        let used = |of: UnitKind| -> Result<i64, Problem> {
             let read_so = counted.iter().filter(|units| kind_of(units) == Some(of));
             read_so.into_iter().try_fold(0i64, |sum, units| {
                 // None here is an amount beyond 63 bits: `kind_of` has found that the kind is given.
@@ -178,18 +184,18 @@ impl Usage {
         };
         let rating_group = self.rating_group;
         let own = (!counted.is_empty()).then(|| used(kind)).transpose()?;
-        let mut items = vec![Item { rating_group, kind, used: own, requested }];
-        for other in Kind::ALL.into_iter().filter(|other| *other != kind) {
+        let mut items = vec![RatingGroupItem { rating_group, kind, used: own, requested }];
+        for other in UnitKind::ALL.into_iter().filter(|other| *other != kind) {
             if counted.iter().any(|units| kind_of(units) == Some(other)) {
                 let used = Some(used(other)?);
-                items.push(Item { rating_group, kind: other, used, requested: None });
+                items.push(RatingGroupItem { rating_group, kind: other, used, requested: None });
             }
         }
         Ok(items)
     }
 }
 
-impl Item {
+impl RatingGroupItem {
     /// Returns the item in the form of a ledger session request.
     pub(crate) fn request(&self) -> ItemRequest {
         ItemRequest {

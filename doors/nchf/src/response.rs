@@ -1,7 +1,7 @@
 //! The response body, ChargingDataResponse (TS 32.291 clause 6.1.6.2.1.2).
 
-use crate::request::Item;
-use crate::units::Kind;
+use crate::request::RatingGroupItem;
+use crate::units::UnitKind;
 use scurry_door_json::Key;
 use scurry_http::now;
 use scurry_ledger::{Code, ItemAnswers};
@@ -18,13 +18,13 @@ pub(crate) struct ChargingDataResponse {
     invocation_time_stamp: String,
     invocation_sequence_number: u32,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    multiple_unit_information: Vec<Information>,
+    multiple_unit_information: Vec<MultipleUnitInformation>,
 }
 
 /// The result for one rating group (MultipleUnitInformation).
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Information {
+struct MultipleUnitInformation {
     result_code: &'static str,
     rating_group: Key,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -55,7 +55,7 @@ impl ChargingDataResponse {
     /// order. Each rating group gets the answer to its first item.
     pub(crate) fn new(
         sequence: u32,
-        asked: &[Item],
+        asked: &[RatingGroupItem],
         answers: &ItemAnswers,
     ) -> ChargingDataResponse {
         let is_first = |number: usize| {
@@ -66,13 +66,13 @@ impl ChargingDataResponse {
         let information = firsts.map(|(item, answer)| {
             // An item that only reports use, or gets nothing, has no grant.
             let granted = item.requested.filter(|requested| *requested > 0 && answer.granted > 0);
-            Information {
+            MultipleUnitInformation {
                 result_code: result_code(answer.code),
                 rating_group: item.rating_group,
                 granted_unit: granted.map(|_| match item.kind {
-                    Kind::Volume => Granted::TotalVolume(answer.granted),
-                    Kind::Time => Granted::Time(answer.granted),
-                    Kind::Service => Granted::ServiceSpecificUnits(answer.granted),
+                    UnitKind::Volume => Granted::TotalVolume(answer.granted),
+                    UnitKind::Time => Granted::Time(answer.granted),
+                    UnitKind::Service => Granted::ServiceSpecificUnits(answer.granted),
                 }),
                 validity_time: granted.map(|_| VALIDITY_S),
                 final_unit_indication: (granted.is_some() && answer.last)

@@ -2,14 +2,14 @@
 
 use crate::problem::{denied, missing, refused, settled_late, unknown_reference, unreadable};
 use crate::reference::Reference;
-use crate::request::{ChargingDataRequest, Item};
+use crate::request::{ChargingDataRequest, RatingGroupItem};
 use crate::response::{ChargingDataResponse, VALIDITY_S};
 use axum::extract::{self, Path, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use axum::{Json, Router};
-use scurry_door_json::{self as json, AccountId, REPLAYED, Retry, foreign};
+use scurry_door_json::{self as json, AccountId, REPLAYED, Retry, wrong_shape};
 use scurry_http::{Gate, Problem, read_body, read_json};
 use scurry_ledger::{Answer, Code, CodeKind, ItemAnswers, SessionRequest};
 use scurry_resp::table::Role;
@@ -28,9 +28,9 @@ pub fn routes(store: &Arc<dyn Service>, gate: &Arc<Gate>) -> Router {
     gate.guard(Role::Charge, routes)
 }
 
-type Behind = State<Arc<dyn Service>>;
+type StoreHandle = State<Arc<dyn Service>>;
 
-async fn create(State(store): Behind, request: extract::Request) -> Result<Response, Problem> {
+async fn create(State(store): StoreHandle, request: extract::Request) -> Result<Response, Problem> {
     let request = read(request).await?;
     let account = request.subscriber_identifier.clone().ok_or_else(|| {
         missing("/subscriberIdentifier", "is needed: it is the account that is charged")
@@ -46,7 +46,8 @@ async fn create(State(store): Behind, request: extract::Request) -> Result<Respo
         let place = format!("/multipleUnitUsage/{at}/usedUnitContainer");
         return Err(crate::problem::incorrect(&place, "nothing is used before the Create"));
     }
-    let items: Vec<Item> = items.into_iter().filter(|item| item.requested.is_some()).collect();
+    let items: Vec<RatingGroupItem> =
+        items.into_iter().filter(|item| item.requested.is_some()).collect();
     let validity_ms = Some(i64::from(VALIDITY_S) * 1_000);
     let asked = SessionRequest { validity_ms, ..asked(&reference, &request) };
     let reply = ask(&*store, &reference, asked, &items, SessionStep::Reserve).await?;
@@ -57,7 +58,7 @@ async fn create(State(store): Behind, request: extract::Request) -> Result<Respo
     let location = format!("{RESOURCES}/{}", reference.segment());
     let sequence = request.invocation_sequence_number;
     let body = Json(ChargingDataResponse::new(sequence, &items, &reply.items));
-    let mut response = marked((StatusCode::CREATED, body).into_response(), &reply);
+    let mut response = with_replayed_header((StatusCode::CREATED, body).into_response(), &reply);
     if let Ok(location) = HeaderValue::from_str(&location) {
         response.headers_mut().insert(header::LOCATION, location);
     }
@@ -65,14 +66,14 @@ async fn create(State(store): Behind, request: extract::Request) -> Result<Respo
 }
 
 async fn update(
-    State(store): Behind,
+    State(store): StoreHandle,
     reference: Result<Path<String>, axum::extract::rejection::PathRejection>,
     request: extract::Request,
 ) -> Result<Response, Problem> {
-    let (reference, request) = of_resource(reference.ok(), request).await?;
+    let (reference, request) = read_for_resource(reference.ok(), request).await?;
     let items = request.items(reference.kind)?;
-    let says = |item: &Item| item.used.is_some() || item.requested.is_some();
-    let items: Vec<Item> = items.into_iter().filter(says).collect();
+    let says = |item: &RatingGroupItem| item.used.is_some() || item.requested.is_some();
+    let items: Vec<RatingGroupItem> = items.into_iter().filter(says).collect();
     let asked = SessionRequest { late_use: true, ..asked(&reference, &request) };
     let reply = ask(&*store, &reference, asked, &items, SessionStep::Update).await?;
     // Running out of quota is not an error: the session continues, the reported use is debited, and each rating group
@@ -83,26 +84,27 @@ async fn update(
     // Version 0: the session is not open and the use was settled late. This reference never grants again, so the
     // consumer must create another session.
     if reply.version == 0 {
-        return Ok(marked(settled_late().into_response(), &reply));
+        return Ok(with_replayed_header(settled_late().into_response(), &reply));
     }
     let sequence = request.invocation_sequence_number;
     let body = Json(ChargingDataResponse::new(sequence, &items, &reply.items));
-    Ok(marked(body.into_response(), &reply))
+    Ok(with_replayed_header(body.into_response(), &reply))
 }
 
 async fn release(
-    State(store): Behind,
+    State(store): StoreHandle,
     reference: Result<Path<String>, axum::extract::rejection::PathRejection>,
     request: extract::Request,
 ) -> Result<Response, Problem> {
-    let (reference, request) = of_resource(reference.ok(), request).await?;
+    let (reference, request) = read_for_resource(reference.ok(), request).await?;
     let items = request.items(reference.kind)?.into_iter();
     // A Release grants nothing, so requested units are ignored.
     let items = items.filter(|item| item.used.is_some());
-    let items: Vec<Item> = items.map(|item| Item { requested: None, ..item }).collect();
+    let items: Vec<RatingGroupItem> =
+        items.map(|item| RatingGroupItem { requested: None, ..item }).collect();
     let asked = SessionRequest { late_use: true, ..asked(&reference, &request) };
     let reply = ask(&*store, &reference, asked, &items, SessionStep::Terminate).await?;
-    Ok(marked(StatusCode::NO_CONTENT.into_response(), &reply))
+    Ok(with_replayed_header(StatusCode::NO_CONTENT.into_response(), &reply))
 }
 
 async fn read(request: extract::Request) -> Result<ChargingDataRequest, Problem> {
@@ -114,7 +116,7 @@ async fn read(request: extract::Request) -> Result<ChargingDataRequest, Problem>
 }
 
 /// Reads a request to an existing or former resource, and checks that its subscriber, if given, is the resource's.
-async fn of_resource(
+async fn read_for_resource(
     reference: Option<Path<String>>,
     request: extract::Request,
 ) -> Result<(Reference, ChargingDataRequest), Problem> {
@@ -139,7 +141,7 @@ fn asked<'a>(reference: &'a Reference, request: &ChargingDataRequest) -> Session
 }
 
 /// The ledger's answer to a session request.
-struct SessionReply {
+struct ChargedSession {
     code: Code,
     replayed: bool,
     version: u64,
@@ -150,10 +152,10 @@ async fn ask(
     store: &dyn Service,
     reference: &Reference,
     asked: SessionRequest<'_>,
-    items: &[Item],
+    items: &[RatingGroupItem],
     step: SessionStep,
-) -> Result<SessionReply, Problem> {
-    let items: Vec<_> = items.iter().map(Item::request).collect();
+) -> Result<ChargedSession, Problem> {
+    let items: Vec<_> = items.iter().map(RatingGroupItem::request).collect();
     let command = step.command(SessionRequest { items: &items, ..asked });
     let reply = store.call(Request::write(reference.account.as_bytes(), &command)).await;
     let reply = reply.map_err(|error| refused(json::refused(error, Retry::Request)))?;
@@ -161,13 +163,13 @@ async fn ask(
         answer: Answer::Session { code, version, items }, replayed, ..
     }) = reply
     else {
-        return Err(refused(foreign()));
+        return Err(refused(wrong_shape()));
     };
-    Ok(SessionReply { code, replayed, version, items })
+    Ok(ChargedSession { code, replayed, version, items })
 }
 
 /// Adds the `Idempotency-Replayed` header if the answer is a stored one.
-fn marked(mut response: Response, reply: &SessionReply) -> Response {
+fn with_replayed_header(mut response: Response, reply: &ChargedSession) -> Response {
     if reply.replayed {
         response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
     }

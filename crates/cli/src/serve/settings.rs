@@ -4,7 +4,7 @@ use super::limits;
 use super::options::Options;
 use crate::option_values::{Mode, Number};
 use anyhow::{Context, Result, bail, ensure};
-use scurry_door_http::Front;
+use scurry_door_http::DoorSettings;
 use scurry_ledger::Name;
 use scurry_server::{
     DEFAULT_LISTEN, Durability, GroupSettings, Password, Settings, Storage, UserEntry, Users,
@@ -165,7 +165,7 @@ impl Options {
     }
 
     /// Returns the settings of the HTTP door. None if it is not enabled.
-    pub(super) fn front(&self, settings: &Settings) -> Result<Option<Front>> {
+    pub(super) fn front(&self, settings: &Settings) -> Result<Option<DoorSettings>> {
         let Some(listen) = self.http_listen else {
             ensure!(self.http_max_clients.is_none(), "--http-max-clients is for --http-listen");
             ensure!(self.http_hosts.is_none(), "--http-hosts is for --http-listen");
@@ -173,7 +173,7 @@ impl Options {
         };
         let connections_max =
             self.http_max_clients.map_or(HTTP_CLIENTS_DEFAULT, |clients| clients.0);
-        Ok(Some(Front {
+        Ok(Some(DoorSettings {
             listen: listen.0,
             listen_option: "--http-listen",
             connections_max,

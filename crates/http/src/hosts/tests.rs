@@ -7,7 +7,7 @@ use std::sync::Arc;
 use url::{Host, Url};
 
 fn hosts(listen: &str, named: &[&str]) -> Hosts {
-    Hosts::new(&Front {
+    Hosts::new(&DoorSettings {
         listen: listen.parse().expect("an address"),
         connections_max: 1,
         threads: 1,
@@ -141,7 +141,7 @@ fn a_page_is_of_the_same_host_and_port_or_of_a_host_that_is_named() {
 #[test]
 fn a_setting_that_is_no_name_is_refused() {
     for wrong in ["", "a b", "scurry.lan:8080", "http://scurry.lan", "*", "a..b", "[::1]"] {
-        let mut front = Front {
+        let mut front = DoorSettings {
             listen: "127.0.0.1:1".parse().expect("an address"),
             connections_max: 1,
             threads: 1,

@@ -7,10 +7,10 @@ use tokio::task::JoinHandle;
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
-async fn connect(listener: &TcpListener, patience: Duration) -> Line {
+async fn connect(listener: &TcpListener, patience: Duration) -> PipelinedConnection {
     let address = listener.local_addr().expect("an address").to_string();
-    let terms = Terms { user: None, password: None, patience };
-    Line::connect(&address, terms).await.expect("it listens")
+    let terms = ConnectOptions { user: None, password: None, patience };
+    PipelinedConnection::connect(&address, terms).await.expect("it listens")
 }
 
 fn set(value: &[u8]) -> Cmd {
@@ -112,5 +112,5 @@ async fn each_that_waits_too_long_is_told_and_its_reply_is_for_nobody() {
     stream.write_all(b":1\r\n:2\r\n:3\r\n").await.expect("it is taken");
     let (number, reply) = timeout(PATIENCE, inbox.next(1)).await.expect("it comes");
     assert_eq!((number, reply.expect("a reply")), (7, Value::Int(3)));
-    assert_eq!((line.under_way(), line.0.shared.state().limited), (0, 0));
+    assert_eq!((line.requests_in_flight(), line.0.shared.state().limited), (0, 0));
 }

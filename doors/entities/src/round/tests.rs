@@ -1,19 +1,19 @@
 //! Rounds whose nodes lose their connections, answer late or not at all.
 
 use super::*;
-use crate::node::Link;
+use crate::node::NodeLink;
 use scurry_http::now;
-use scurry_stores::Terms;
+use scurry_stores::ConnectOptions;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
 /// Longer than any test here takes.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-async fn connect(listener: &TcpListener) -> Line {
+async fn connect(listener: &TcpListener) -> PipelinedConnection {
     let address = listener.local_addr().expect("an address").to_string();
-    let terms = Terms { user: None, password: None, patience: PATIENCE };
-    Line::connect(&address, terms).await.expect("it listens")
+    let terms = ConnectOptions { user: None, password: None, patience: PATIENCE };
+    PipelinedConnection::connect(&address, terms).await.expect("it listens")
 }
 
 #[tokio::test]
@@ -21,8 +21,8 @@ async fn what_a_node_did_not_answer_is_asked_again_when_it_is_back() {
     const ASKED: &[u8] = b"*1\r\n$4\r\nPING\r\n";
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let nodes = [Arc::new(EntityNode::new("node".to_owned(), PATIENCE))];
-    nodes[0].set(Link::Ready(connect(&listener).await), now());
-    let mut round = Round::new(&nodes, Quorum::majority(1), PATIENCE);
+    nodes[0].set(NodeLink::Ready(connect(&listener).await), now());
+    let mut round = QuorumRequest::new(&nodes, Quorum::majority(1), PATIENCE);
     round.ask(0, &Bytes::from_static(ASKED));
     let node = async {
         let mut asked = [0; ASKED.len()];
@@ -31,8 +31,8 @@ async fn what_a_node_did_not_answer_is_asked_again_when_it_is_back() {
         drop(stream);
         // What membership does: it notices the end and reconnects.
         nodes[0].line().expect("a connection").ended().await;
-        nodes[0].set(Link::Away("it ended".to_owned()), now());
-        nodes[0].set(Link::Ready(connect(&listener).await), now());
+        nodes[0].set(NodeLink::Away("it ended".to_owned()), now());
+        nodes[0].set(NodeLink::Ready(connect(&listener).await), now());
         let (mut stream, _) = listener.accept().await.expect("somebody comes again");
         stream.read_exact(&mut asked).await.expect("it is asked again");
         assert_eq!(asked, ASKED);
@@ -46,7 +46,7 @@ async fn what_a_node_did_not_answer_is_asked_again_when_it_is_back() {
 #[tokio::test]
 async fn a_node_that_is_away_for_longer_than_its_patience_keeps_nobody_waiting() {
     let nodes = [Arc::new(EntityNode::new("node".to_owned(), Duration::ZERO))];
-    let mut round = Round::new(&nodes, Quorum::majority(1), PATIENCE);
+    let mut round = QuorumRequest::new(&nodes, Quorum::majority(1), PATIENCE);
     round.ask(0, &Bytes::from_static(b"*1\r\n$4\r\nPING\r\n"));
     assert_eq!(round.next(1).await, None);
     let failure = round.failure(Effect::Read).to_string();
@@ -58,17 +58,17 @@ async fn silent(listener: &TcpListener, count: usize) -> Vec<Arc<EntityNode>> {
     let mut nodes = Vec::new();
     for number in 0..count {
         let node = Arc::new(EntityNode::new(format!("node {number}"), PATIENCE));
-        node.set(Link::Ready(connect(listener).await), now());
+        node.set(NodeLink::Ready(connect(listener).await), now());
         nodes.push(node);
     }
     nodes
 }
 
 /// Returns a round that has asked all the nodes and needs all answers.
-fn asked(nodes: &[Arc<EntityNode>], patience: Duration) -> Round<'_> {
+fn asked(nodes: &[Arc<EntityNode>], patience: Duration) -> QuorumRequest<'_> {
     let text = format!("{0}/{0}", nodes.len());
     let quorum = Quorum::parse(&text, nodes.len()).expect("a quorum");
-    let mut round = Round::new(nodes, quorum, patience);
+    let mut round = QuorumRequest::new(nodes, quorum, patience);
     for number in 0..nodes.len() {
         round.ask(number, &Bytes::from_static(b"*1\r\n$4\r\nPING\r\n"));
     }

@@ -11,42 +11,46 @@ use axum::response::Response;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use hyper::body::Incoming;
-use scurry_http::{Begun, FastPath, Gate, Traffic, form};
+use scurry_http::{DoorMetrics, FastPath, Gate, RequestTimer, form};
 use scurry_resp::table::Role;
 use scurry_service::Service;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
 /// The fast path of a door's charging operations.
-pub struct Direct {
+pub struct DirectCharging {
     service: Arc<dyn Service>,
     gate: Arc<Gate>,
-    traffic: Arc<Traffic>,
-    entries: Vec<Entry>,
+    traffic: Arc<DoorMetrics>,
+    entries: Vec<CachedRoute>,
 }
 
 /// An operation, its HTTP method, and the role that it requires.
-struct Entry {
+struct CachedRoute {
     operation: &'static Operation,
     method: Method,
     role: Role,
 }
 
 /// The operation that a request asks for, and the parameters in its path.
-struct Asking<'a> {
-    entry: &'a Entry,
+struct MatchedOperation<'a> {
+    entry: &'a CachedRoute,
     params: Vec<(&'static str, String)>,
 }
 
-impl Direct {
+impl DirectCharging {
     /// Returns the fast path to this store.
-    pub fn new(service: &Arc<dyn Service>, gate: &Arc<Gate>, traffic: &Arc<Traffic>) -> Direct {
-        let entries = OPERATIONS.iter().map(|operation| Entry {
+    pub fn new(
+        service: &Arc<dyn Service>,
+        gate: &Arc<Gate>,
+        traffic: &Arc<DoorMetrics>,
+    ) -> DirectCharging {
+        let entries = OPERATIONS.iter().map(|operation| CachedRoute {
             operation,
             method: method(operation),
             role: operation.spec().role,
         });
-        Direct {
+        DirectCharging {
             service: Arc::clone(service),
             gate: Arc::clone(gate),
             traffic: Arc::clone(traffic),
@@ -55,28 +59,28 @@ impl Direct {
     }
 
     /// Returns the operation of a request, or None when the router has to answer it.
-    fn find(&self, method: &Method, path: &str) -> Option<Asking<'_>> {
+    fn find(&self, method: &Method, path: &str) -> Option<MatchedOperation<'_>> {
         // The router decodes escapes.
         if path.contains('%') {
             return None;
         }
-        let is_of = |entry: &&Entry| entry.method == *method && entry.operation.is_at(path);
+        let is_of = |entry: &&CachedRoute| entry.method == *method && entry.operation.is_at(path);
         let entry = self.entries.iter().find(is_of)?;
-        Some(Asking { entry, params: entry.operation.values(path) })
+        Some(MatchedOperation { entry, params: entry.operation.values(path) })
     }
 
-    async fn counted(&self, asking: Asking<'_>, request: Request<Incoming>) -> Response {
-        let begun = Begun::now(request.method());
+    async fn counted(&self, asking: MatchedOperation<'_>, request: Request<Incoming>) -> Response {
+        let begun = RequestTimer::now(request.method());
         let path = asking.entry.operation.path;
         let response = self.pass(asking, request).await;
         self.traffic.answered(&begun, Some(path), response)
     }
 
-    async fn pass(&self, asking: Asking<'_>, request: Request<Incoming>) -> Response {
+    async fn pass(&self, asking: MatchedOperation<'_>, request: Request<Incoming>) -> Response {
         if let Some(refusal) = form::refusal(&request) {
             return refusal;
         }
-        let Asking { entry: Entry { operation, role, .. }, params } = asking;
+        let MatchedOperation { entry: CachedRoute { operation, role, .. }, params } = asking;
         let user = match self.gate.let_in(request.uri(), request.headers(), *role).await {
             Ok(user) => user,
             Err(refusal) => return refusal,
@@ -86,7 +90,7 @@ impl Direct {
     }
 }
 
-impl FastPath for Direct {
+impl FastPath for DirectCharging {
     fn answer(
         &self,
         request: Request<Incoming>,

@@ -21,15 +21,15 @@ pub trait FastPath: Send + Sync {
 }
 
 /// The handlers of a door's requests.
-pub struct Ways {
+pub struct RequestHandler {
     fast: Option<Box<dyn FastPath>>,
     router: TowerToHyperService<Router>,
 }
 
-impl Ways {
+impl RequestHandler {
     /// Returns the handlers of a door: its router, and a faster path for some of its requests, if it has one.
-    pub fn new(fast: Option<Box<dyn FastPath>>, router: Router) -> Ways {
-        Ways { fast, router: TowerToHyperService::new(router) }
+    pub fn new(fast: Option<Box<dyn FastPath>>, router: Router) -> RequestHandler {
+        RequestHandler { fast, router: TowerToHyperService::new(router) }
     }
 
     pub(crate) async fn answer(&self, mut request: Request<Incoming>) -> Response {
@@ -39,7 +39,7 @@ impl Ways {
                 ControlFlow::Continue(others) => request = others,
             }
         }
-        let is_health = options::take_for_get(&mut request);
+        let is_health = options::health_options_to_get(&mut request);
         let answer = self.router.call(request.map(Body::new)).await;
         let mut answer = answer.unwrap_or_else(|never| match never {});
         options::add_to_allow(&mut answer, is_health);

@@ -6,8 +6,8 @@ use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
 use axum::routing::get;
-use scurry_door_json::{Direct, Retry, refused};
-use scurry_http::{Gate, Problem, Traffic, Ways, front, past};
+use scurry_door_json::{DirectCharging, Retry, refused};
+use scurry_http::{DoorMetrics, Gate, Problem, RequestHandler, front, metrics_history};
 use scurry_resp::table::Role;
 use scurry_server::{CoreAccess, Exposition, Measurement};
 use scurry_service::{Service, StoreRead};
@@ -24,18 +24,18 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const WAIT: Duration = Duration::from_secs(1);
 
 /// State shared by the request handlers of this door.
-pub(crate) struct Beside {
+pub(crate) struct EmbeddedDoor {
     inside: CoreAccess,
     store: Arc<dyn Service>,
-    traffic: Arc<Traffic>,
+    traffic: Arc<DoorMetrics>,
 }
 
 pub(crate) fn routes(
     inside: CoreAccess,
     gate: &Arc<Gate>,
-    traffic: &Arc<Traffic>,
+    traffic: &Arc<DoorMetrics>,
     runtime: &Handle,
-) -> Ways {
+) -> RequestHandler {
     let way = inside.clone();
     let wait = if inside.is_grouped() { WAIT } else { Duration::ZERO };
     let (calls, own) = (inside.calls(), inside.clone());
@@ -44,10 +44,10 @@ pub(crate) fn routes(
     let engine = Engine::new(move || way.inlet().map_err(io::Error::other), here, PATIENCE, wait);
     let store: Arc<dyn Service> = Arc::new(engine);
     let (own, way) = (Arc::clone(traffic), Arc::clone(&store));
-    let beside = Arc::new(Beside { inside, store: way, traffic: own });
+    let beside = Arc::new(EmbeddedDoor { inside, store: way, traffic: own });
     let kept = Arc::clone(&beside);
     // Samples the same page for the console's history.
-    let past = past::keep(gate, runtime, move || {
+    let past = metrics_history::keep(gate, runtime, move || {
         let beside = Arc::clone(&kept);
         async move { beside.page().await.ok() }
     });
@@ -55,10 +55,13 @@ pub(crate) fn routes(
     let own = gate.guard(Role::Read, guarded).route("/readyz", get(ready)).with_state(beside);
     let own = own.merge(past).merge(charged(&store, gate));
     let hint = |_: &str| "see /v1/openapi.json, /metrics and the console at /";
-    Ways::new(Some(Box::new(Direct::new(&store, gate, traffic))), front::routes(own, hint, traffic))
+    RequestHandler::new(
+        Some(Box::new(DirectCharging::new(&store, gate, traffic))),
+        front::routes(own, hint, traffic),
+    )
 }
 
-impl Beside {
+impl EmbeddedDoor {
     async fn measure(&self) -> Result<Measurement, Problem> {
         let inside = self.inside.clone();
         spawn_blocking(move || inside.measure()).await.map_err(|_| unavailable("it stops"))
@@ -78,13 +81,13 @@ fn unavailable(why: impl ToString) -> Problem {
     Problem::new(StatusCode::SERVICE_UNAVAILABLE, "Service Unavailable", why)
 }
 
-async fn metrics(State(beside): State<Arc<Beside>>) -> Result<impl IntoResponse, Problem> {
+async fn metrics(State(beside): State<Arc<EmbeddedDoor>>) -> Result<impl IntoResponse, Problem> {
     Ok(([(header::CONTENT_TYPE, Exposition::CONTENT_TYPE)], beside.page().await?))
 }
 
 /// Answers 200 when every core answers and its log takes changes, else 503 with the reason. On a follower of a group it
 /// also sends a read through this door, which the leader answers.
-async fn ready(State(beside): State<Arc<Beside>>) -> Result<&'static str, Problem> {
+async fn ready(State(beside): State<Arc<EmbeddedDoor>>) -> Result<&'static str, Problem> {
     if let Some(why) = beside.measure().await?.trouble() {
         return Err(unavailable(why));
     }

@@ -13,7 +13,7 @@ const QUIET: Duration = Duration::from_secs(60);
 
 /// A kind of client error. There are few kinds, so the memory for them is bounded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Misdeed {
+pub(crate) enum ClientFault {
     /// A request that was answered with this status.
     Refused(StatusCode),
     /// The bytes are not a request of HTTP/1.1.
@@ -26,10 +26,10 @@ pub(crate) enum Misdeed {
     NoTls,
 }
 
-impl Misdeed {
+impl ClientFault {
     /// Returns the client error that an answer shows; None when the client did nothing wrong. `is_lost`: the path is
     /// unknown.
-    pub(crate) fn of_answer(status: StatusCode, is_lost: bool) -> Option<Misdeed> {
+    pub(crate) fn of_answer(status: StatusCode, is_lost: bool) -> Option<ClientFault> {
         let is_wrong = matches!(
             status,
             StatusCode::BAD_REQUEST
@@ -40,19 +40,20 @@ impl Misdeed {
                 | StatusCode::PAYLOAD_TOO_LARGE
                 | StatusCode::UNSUPPORTED_MEDIA_TYPE
         );
-        (is_wrong || is_lost && status == StatusCode::NOT_FOUND).then_some(Misdeed::Refused(status))
+        (is_wrong || is_lost && status == StatusCode::NOT_FOUND)
+            .then_some(ClientFault::Refused(status))
     }
 
     /// Returns the client error that ended a connection; None when it is not worth a line. A timeout is not one: the
     /// client may just have been idle.
-    pub(crate) fn of_end(error: &(dyn Error + 'static)) -> Option<Misdeed> {
+    pub(crate) fn of_end(error: &(dyn Error + 'static)) -> Option<ClientFault> {
         let error = error.downcast_ref::<hyper::Error>()?;
         if error.is_parse_too_large() {
-            Some(Misdeed::HeadTooLarge)
+            Some(ClientFault::HeadTooLarge)
         } else if error.is_parse() {
-            Some(Misdeed::NotHttp)
+            Some(ClientFault::NotHttp)
         } else if error.is_incomplete_message() {
-            Some(Misdeed::WentAway)
+            Some(ClientFault::WentAway)
         } else {
             None
         }
@@ -61,31 +62,31 @@ impl Misdeed {
     /// Returns the text of the log line.
     fn text(self) -> &'static str {
         match self {
-            Misdeed::Refused(_) => "a request was refused",
-            Misdeed::NotHttp => "a client does not speak HTTP/1.1",
-            Misdeed::HeadTooLarge => "the head of a request is too large",
-            Misdeed::WentAway => "a client went away in the middle of a request",
-            Misdeed::NoTls => "a client did not agree on TLS",
+            ClientFault::Refused(_) => "a request was refused",
+            ClientFault::NotHttp => "a client does not speak HTTP/1.1",
+            ClientFault::HeadTooLarge => "the head of a request is too large",
+            ClientFault::WentAway => "a client went away in the middle of a request",
+            ClientFault::NoTls => "a client did not agree on TLS",
         }
     }
 }
 
 /// When each kind was logged last, and how often it has happened since.
 #[derive(Default)]
-pub(crate) struct Misdeeds(Mutex<BTreeMap<Misdeed, Told>>);
+pub(crate) struct ClientFaultLog(Mutex<BTreeMap<ClientFault, ClientLog>>);
 
-struct Told {
+struct ClientLog {
     at: Instant,
     since: u64,
 }
 
-impl Misdeeds {
+impl ClientFaultLog {
     /// Logs the error, or counts it.
     #[expect(clippy::disallowed_methods, reason = "how often something is logged decides nothing")]
-    pub(crate) fn tell(&self, misdeed: Misdeed, client: Option<SocketAddr>) {
+    pub(crate) fn tell(&self, misdeed: ClientFault, client: Option<SocketAddr>) {
         let Some(untold) = self.note(misdeed, Instant::now()) else { return };
         let status = match misdeed {
-            Misdeed::Refused(status) => Some(status.as_u16()),
+            ClientFault::Refused(status) => Some(status.as_u16()),
             _ => None,
         };
         let client = client.map(tracing::field::display);
@@ -93,7 +94,7 @@ impl Misdeeds {
     }
 
     /// Returns how many were not logged since the last line; None when this one is not to be logged either.
-    fn note(&self, misdeed: Misdeed, now: Instant) -> Option<u64> {
+    fn note(&self, misdeed: ClientFault, now: Instant) -> Option<u64> {
         let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match told.get_mut(&misdeed) {
             Some(last) if now.duration_since(last.at) < QUIET => {
@@ -102,7 +103,7 @@ impl Misdeeds {
             }
             last => {
                 let untold = last.map_or(0, |last| last.since);
-                told.insert(misdeed, Told { at: now, since: 0 });
+                told.insert(misdeed, ClientLog { at: now, since: 0 });
                 Some(untold)
             }
         }
@@ -116,18 +117,18 @@ mod tests {
     #[test]
     #[expect(clippy::disallowed_methods, reason = "a beginning, from which the test counts")]
     fn a_kind_is_told_when_it_begins_and_once_a_minute_then() {
-        let misdeeds = Misdeeds::default();
+        let misdeeds = ClientFaultLog::default();
         let begin = Instant::now();
-        assert_eq!(misdeeds.note(Misdeed::NotHttp, begin), Some(0));
+        assert_eq!(misdeeds.note(ClientFault::NotHttp, begin), Some(0));
         for ms in 1..1_000 {
             let now = begin + Duration::from_millis(ms);
-            assert_eq!(misdeeds.note(Misdeed::NotHttp, now), None);
+            assert_eq!(misdeeds.note(ClientFault::NotHttp, now), None);
         }
-        let other = Misdeed::Refused(StatusCode::BAD_REQUEST);
+        let other = ClientFault::Refused(StatusCode::BAD_REQUEST);
         assert_eq!(misdeeds.note(other, begin), Some(0), "each kind has its own time");
-        assert_eq!(misdeeds.note(Misdeed::NotHttp, begin + QUIET), Some(999));
-        assert_eq!(misdeeds.note(Misdeed::NotHttp, begin + QUIET), None);
-        assert_eq!(misdeeds.note(Misdeed::NotHttp, begin + 2 * QUIET), Some(1));
+        assert_eq!(misdeeds.note(ClientFault::NotHttp, begin + QUIET), Some(999));
+        assert_eq!(misdeeds.note(ClientFault::NotHttp, begin + QUIET), None);
+        assert_eq!(misdeeds.note(ClientFault::NotHttp, begin + 2 * QUIET), Some(1));
     }
 
     #[test]
@@ -144,7 +145,7 @@ mod tests {
             (504, false, false),
         ] {
             let status = StatusCode::from_u16(status).unwrap();
-            assert_eq!(Misdeed::of_answer(status, is_lost).is_some(), is_told, "{status}");
+            assert_eq!(ClientFault::of_answer(status, is_lost).is_some(), is_told, "{status}");
         }
     }
 }

@@ -20,7 +20,7 @@ pub(crate) struct NotResp;
 
 /// Parses the reply at the start of the bytes. Returns it and its length, or None when it is incomplete.
 pub(crate) fn read(bytes: &[u8]) -> Result<Option<(Value, usize)>, NotResp> {
-    let mut reader = Reader { bytes, at: 0 };
+    let mut reader = ReplyReader { bytes, at: 0 };
     match reader.value(0) {
         Ok(value) => Ok(Some((value, reader.at))),
         Err(Stop::Part) => Ok(None),
@@ -34,12 +34,12 @@ enum Stop {
     Wrong,
 }
 
-struct Reader<'a> {
+struct ReplyReader<'a> {
     bytes: &'a [u8],
     at: usize,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> ReplyReader<'a> {
     fn value(&mut self, depth: usize) -> Result<Value, Stop> {
         let begin = self.at;
         let line = self.line()?;

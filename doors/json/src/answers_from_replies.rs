@@ -1,7 +1,7 @@
 //! Converts replies of the store to answers. Each function returns None if the reply does not have the expected shape.
 
 use crate::answer::{
-    AccountBody, AccountList, AccountRow, AllowanceBody, Answer, Audit, Body, BucketBody,
+    AccountBody, AccountList, AccountRow, AllowanceBody, Answer, AnswerBody, Audit, BucketBody,
     BucketTotals, ChainAnswer, Checked, CounterBody, Done, FoundAccounts, ItemAnswer, LimitBody,
     Moved, OpenItem, OpenSession, SessionAnswer, SessionRow, Sessions, Uncollected, Why,
 };
@@ -14,7 +14,7 @@ use scurry_ledger::{self as ledger, Cause, Code, Id, LimitSubject, Name, Time};
 use scurry_service::{AccountView, Answered, Reply, StoreReply, denied};
 
 /// Returns the answer of a successful read.
-fn shown(body: Body) -> Option<Answer> {
+fn shown(body: AnswerBody) -> Option<Answer> {
     Some(Answer { code: Code::Ok, replayed: false, body })
 }
 
@@ -66,14 +66,14 @@ fn answered(reply: Reply) -> Option<Answered> {
 pub(crate) fn done(reply: Reply) -> Option<Answer> {
     let Answered { answer, replayed, .. } = answered(reply)?;
     let ledger::Answer::Account { code, version } = answer else { return None };
-    let body = Body::Done(Done { code: code.name(), replayed, version: integer(version) });
+    let body = AnswerBody::Done(Done { code: code.name(), replayed, version: integer(version) });
     Some(Answer { code, replayed, body })
 }
 
 pub(crate) fn moved(reply: Reply) -> Option<Answer> {
     let answered = answered(reply)?;
     let (code, replayed) = (answered.code(), answered.replayed);
-    Some(Answer { code, replayed, body: Body::Moved(moved_body(&answered)?) })
+    Some(Answer { code, replayed, body: AnswerBody::Moved(moved_body(&answered)?) })
 }
 
 fn moved_body(answered: &Answered) -> Option<Moved> {
@@ -92,7 +92,7 @@ fn moved_body(answered: &Answered) -> Option<Moved> {
 pub(crate) fn checked(reply: Reply) -> Option<Answer> {
     let Reply::Checked(checked) = reply else { return None };
     // The check succeeded even if its result is a denial.
-    shown(Body::Checked(Checked {
+    shown(AnswerBody::Checked(Checked {
         code: checked.code.name(),
         amount: amount(checked.amount),
         why: why(checked.cause),
@@ -102,7 +102,7 @@ pub(crate) fn checked(reply: Reply) -> Option<Answer> {
 pub(crate) fn session(reply: Reply) -> Option<Answer> {
     let answered = answered(reply)?;
     let (code, replayed) = (answered.code(), answered.replayed);
-    Some(Answer { code, replayed, body: Body::Session(session_body(&answered)?) })
+    Some(Answer { code, replayed, body: AnswerBody::Session(session_body(&answered)?) })
 }
 
 fn session_body(answered: &Answered) -> Option<SessionAnswer> {
@@ -133,8 +133,8 @@ pub(crate) fn chain(reply: Reply) -> Option<Answer> {
     // The ledger executes a chain as a whole, so either all commands are duplicates or none is.
     let replayed = chain.iter().all(|one| one.replayed);
     let answers = chain.iter().map(|one| match one.answer {
-        ledger::Answer::Session { .. } => session_body(one).map(Body::Session),
-        _ => moved_body(one).map(Body::Moved),
+        ledger::Answer::Session { .. } => session_body(one).map(AnswerBody::Session),
+        _ => moved_body(one).map(AnswerBody::Moved),
     });
     let body = ChainAnswer {
         code: code.name(),
@@ -142,7 +142,7 @@ pub(crate) fn chain(reply: Reply) -> Option<Answer> {
         denied: denied.and_then(|at| i64::try_from(at + 1).ok()),
         answers: answers.collect::<Option<_>>()?,
     };
-    Some(Answer { code, replayed, body: Body::Chain(body) })
+    Some(Answer { code, replayed, body: AnswerBody::Chain(body) })
 }
 
 fn account_body(account: AccountView) -> AccountBody {
@@ -211,12 +211,12 @@ fn rows(account: &AccountView) -> Vec<SessionRow> {
 
 pub(crate) fn account(reply: Reply) -> Option<Answer> {
     let Reply::Account(account) = reply else { return None };
-    shown(Body::Account(Box::new(account_body(*account))))
+    shown(AnswerBody::Account(Box::new(account_body(*account))))
 }
 
 pub(crate) fn sessions(reply: Reply) -> Option<Answer> {
     let Reply::Account(account) = reply else { return None };
-    shown(Body::Sessions(Sessions { sessions: rows(&account) }))
+    shown(AnswerBody::Sessions(Sessions { sessions: rows(&account) }))
 }
 
 pub(crate) fn open_session(reply: Reply) -> Option<Answer> {
@@ -232,7 +232,7 @@ pub(crate) fn open_session(reply: Reply) -> Option<Answer> {
         released: amount(item.released),
         uncollected: amount(item.uncollected),
     });
-    shown(Body::OpenSession(Box::new(OpenSession {
+    shown(AnswerBody::OpenSession(Box::new(OpenSession {
         session: id(open.row.id),
         version: integer(open.row.version),
         deadline_ms: open.row.deadline.0,
@@ -264,7 +264,7 @@ pub(crate) fn audit(reply: Reply) -> Option<Answer> {
         .uncollected
         .iter()
         .map(|row| Uncollected { unit: name(row.unit), amount: amount(row.amount) });
-    shown(Body::Audit(Audit {
+    shown(AnswerBody::Audit(Audit {
         ok: audit.ok,
         version: integer(audit.version),
         buckets: buckets.collect(),
@@ -274,7 +274,7 @@ pub(crate) fn audit(reply: Reply) -> Option<Answer> {
 
 pub(crate) fn totals(reply: StoreReply) -> Option<Answer> {
     let StoreReply::Totals(totals) = reply else { return None };
-    shown(Body::Totals(TotalsBody::of(totals)?))
+    shown(AnswerBody::Totals(TotalsBody::of(totals)?))
 }
 
 pub(crate) fn listed(reply: StoreReply) -> Option<Answer> {
@@ -285,11 +285,11 @@ pub(crate) fn listed(reply: StoreReply) -> Option<Answer> {
         version: integer(row.version),
     });
     let cursor = list.next.map(|next| next.to_string());
-    shown(Body::List(AccountList { accounts: accounts.collect(), cursor }))
+    shown(AnswerBody::List(AccountList { accounts: accounts.collect(), cursor }))
 }
 
 pub(crate) fn found(reply: StoreReply) -> Option<Answer> {
     let StoreReply::Found(found) = reply else { return None };
     let accounts = found.accounts.iter().map(|account| lossy(account)).collect();
-    shown(Body::Found(FoundAccounts { accounts, more: found.more }))
+    shown(AnswerBody::Found(FoundAccounts { accounts, more: found.more }))
 }

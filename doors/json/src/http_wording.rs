@@ -29,7 +29,7 @@ const MEMBERS: &[(&str, &str)] = &[
 const SUBJECTS: &[&str] = &["identities", "buckets", "items", "amount"];
 
 /// Returns an explanation in HTTP words.
-pub(crate) fn http(why: &str) -> String {
+pub(crate) fn to_http_words(why: &str) -> String {
     why.split(' ').map(word).collect::<Vec<String>>().join(" ")
 }
 
@@ -47,7 +47,7 @@ fn word(word: &str) -> String {
 }
 
 /// Returns the member of the body that a word of a translated explanation names.
-pub(crate) fn subject(word: &str) -> Option<&'static str> {
+pub(crate) fn member_named(word: &str) -> Option<&'static str> {
     let members = MEMBERS.iter().map(|(_, member)| *member);
     members.chain(SUBJECTS.iter().copied()).find(|member| *member == word)
 }
@@ -75,7 +75,7 @@ mod tests {
             ),
             ("a closed account stays closed", "a closed account stays closed"),
         ] {
-            assert_eq!(http(why), meant);
+            assert_eq!(to_http_words(why), meant);
         }
     }
 }

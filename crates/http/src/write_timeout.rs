@@ -12,16 +12,16 @@ use tokio::time::{Instant, Sleep, sleep_until};
 const TOGETHER_LEN: usize = 1024;
 
 /// A stream that fails when its peer reads nothing for `patience`.
-pub(crate) struct Patient<S> {
+pub(crate) struct WriteTimeoutStream<S> {
     stream: S,
     patience: Duration,
     /// Timer that runs while a write waits for the peer.
     limit: Option<Pin<Box<Sleep>>>,
 }
 
-impl<S> Patient<S> {
-    pub(crate) fn new(stream: S, patience: Duration) -> Patient<S> {
-        Patient { stream, patience, limit: None }
+impl<S> WriteTimeoutStream<S> {
+    pub(crate) fn new(stream: S, patience: Duration) -> WriteTimeoutStream<S> {
+        WriteTimeoutStream { stream, patience, limit: None }
     }
 
     /// Returns the stream's result, or a timeout when it has been pending for too long.
@@ -43,7 +43,7 @@ impl<S> Patient<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for WriteTimeoutStream<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -53,7 +53,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for WriteTimeoutStream<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -108,7 +108,7 @@ mod tests {
         runtime.expect("a runtime").block_on(async {
             for len in [1, TOGETHER_LEN / 2, TOGETHER_LEN / 2 + 1, TOGETHER_LEN] {
                 let (near, mut far) = duplex(4 * TOGETHER_LEN);
-                let mut near = Patient::new(near, Duration::from_secs(60));
+                let mut near = WriteTimeoutStream::new(near, Duration::from_secs(60));
                 let (one, other) = (vec![1; len], vec![2; len]);
                 let parts = [io::IoSlice::new(&one), io::IoSlice::new(&other)];
                 let sent = near.write_vectored(&parts).await.expect("there is room");
@@ -129,7 +129,7 @@ mod tests {
         runtime.expect("a runtime").block_on(async {
             let patience = Duration::from_millis(200);
             let (near, mut far) = duplex(16);
-            let mut near = Patient::new(near, patience);
+            let mut near = WriteTimeoutStream::new(near, patience);
             let slow = tokio::spawn(async move {
                 let mut taken = [0; 8];
                 for _ in 0..8 {

@@ -42,22 +42,22 @@ struct Sample {
 
 /// Samples of the last hour.
 #[derive(Default)]
-struct Past(Mutex<VecDeque<Sample>>);
+struct MetricsHistory(Mutex<VecDeque<Sample>>);
 
 /// Starts sampling the page of metrics. Returns the route that shows the samples.
 pub fn keep<P>(gate: &Arc<Gate>, runtime: &Handle, page: impl Fn() -> P + Send + 'static) -> Router
 where
     P: Future<Output = Option<String>> + Send + 'static,
 {
-    let past = Arc::new(Past::default());
+    let past = Arc::new(MetricsHistory::default());
     runtime.spawn(Arc::clone(&past).fill(page));
     let route = Router::new().route("/v1/console/past", get(show)).with_state(past);
     gate.guard(Role::Read, route)
 }
 
-impl Past {
+impl MetricsHistory {
     /// Takes a sample at each interval, as long as the door is open.
-    async fn fill<P>(self: Arc<Past>, page: impl Fn() -> P)
+    async fn fill<P>(self: Arc<MetricsHistory>, page: impl Fn() -> P)
     where
         P: Future<Output = Option<String>>,
     {
@@ -97,7 +97,7 @@ impl Past {
 }
 
 /// Answers 200 with the samples.
-async fn show(State(past): State<Arc<Past>>) -> Json<Value> {
+async fn show(State(past): State<Arc<MetricsHistory>>) -> Json<Value> {
     Json(past.show())
 }
 
@@ -159,7 +159,7 @@ mod tests {
 
     #[test]
     fn an_hour_is_kept_and_what_was_not_there_was_0() {
-        let past = Past::default();
+        let past = MetricsHistory::default();
         for number in 0..=360 {
             let page = format!("\nscurry_info{{}} 1\nscurry_commands_total {number}\n");
             past.add(Time(number), &page);
