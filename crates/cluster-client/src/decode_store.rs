@@ -8,8 +8,8 @@ use crate::reader::{
 use redis::Value;
 use scurry_ledger::{Time, Totals, UnitTotals};
 use scurry_service::{
-    AccountList, CallError, Event, EventCommit, EventField, EventId, FoundAccounts, ListCursor,
-    ListedAccount, Position, Statement, StoreRead, StoreReply,
+    AccountList, CallError, Event, EventCommit, EventField, EventId, Events, FoundAccounts,
+    ListCursor, ListedAccount, Position, Statement, StoreRead, StoreReply,
 };
 use std::borrow::Cow;
 
@@ -33,6 +33,27 @@ pub fn decode_store(read: &StoreRead, value: &Value) -> Result<StoreReply, CallE
         StoreRead::Ready => Some(StoreReply::Ready),
     };
     reply.ok_or(CallError::WrongShape)
+}
+
+/// Reads the reply to a follower.
+///
+/// # Errors
+/// When the server refused the read, or the reply has another shape.
+pub fn decode_events(value: &Value) -> Result<Events, CallError> {
+    if let Value::ServerError(error) = value {
+        return Err(refusal(error).into());
+    }
+    events(value).ok_or(CallError::WrongShape)
+}
+
+fn events(map: &Value) -> Option<Events> {
+    let position = |name| Position::parse(bytes(field(map, name)?)?);
+    Some(Events {
+        events: each(field(map, "events")?, event)?,
+        next: position("next")?,
+        oldest: position("oldest")?,
+        end: position("end")?,
+    })
 }
 
 pub(crate) fn totals(map: &Value) -> Option<Totals> {

@@ -18,7 +18,7 @@ mod totals;
 pub use address::Address;
 pub use copies::{Copies, CopiesOutcome};
 pub use decode::decode;
-pub use decode_store::decode_store;
+pub use decode_store::{decode_events, decode_store};
 pub use error::ClientError;
 pub use form::Member;
 pub use line::RetryInterrupted;

@@ -1,8 +1,10 @@
-//! Encodes requests as RESP commands. This is the only encoder of SCUR commands for programs. docs/commands.md has the
+//! Encodes requests and reads as RESP commands. This is the only encoder of SCUR commands for programs. docs/commands.md has the
 //! grammar.
 
 use crate::request::{command_name, with_links};
-use crate::{Arguments, Read, Request};
+use crate::{
+    Arguments, Follow, FollowFrom, ListRead, Read, Request, StatementRead, StoreRead, WatchStart,
+};
 use scurry_ledger::{
     BucketAttributes, Command, Create, ItemAmount, ItemKey, LimitSubject, LimitTerms, Link, Name,
     SessionRequest, Status, Time,
@@ -16,6 +18,65 @@ impl Request {
             Request::Chain(links) => with_links(links, encode_chain),
             Request::Read(read) => encode_read(self.command_name(), read),
         }
+    }
+}
+
+impl StoreRead {
+    /// Returns the read as the RESP command to one server.
+    pub fn arguments(&self) -> Arguments {
+        let mut out = Arguments::new(self.command_name());
+        match self {
+            StoreRead::Totals | StoreRead::Ready => {}
+            StoreRead::List(ListRead { cursor, count, prefix, status }) => {
+                out.push_display(cursor.within)
+                    .number("COUNT", Some(count))
+                    .option("PREFIX", prefix.as_ref())
+                    .option("STATUS", status.map(Status::name));
+            }
+            StoreRead::Find { kind, value } => {
+                out.push(kind.as_bytes()).push(value.as_bytes());
+            }
+            StoreRead::Statement(statement) => {
+                let StatementRead { account, from, to, unit, count, cursor, newest_first } =
+                    statement;
+                out.push(account)
+                    .number("FROM", from.map(|time| time.0))
+                    .number("TO", to.map(|time| time.0))
+                    .option("UNIT", unit.as_ref().map(Name::as_bytes))
+                    .number("COUNT", *count)
+                    .number("CURSOR", *cursor)
+                    .flag("REV", *newest_first);
+            }
+            StoreRead::Bounds => {
+                out.push("GET").push("*-max");
+            }
+        }
+        out
+    }
+
+    fn command_name(&self) -> &'static str {
+        match self {
+            StoreRead::Totals => "SCUR.TOTALS",
+            StoreRead::List(_) => "SCUR.LIST",
+            StoreRead::Find { .. } => "SCUR.FIND",
+            StoreRead::Statement(_) => "SCUR.STATEMENT",
+            StoreRead::Bounds => "CONFIG",
+            StoreRead::Ready => "PING",
+        }
+    }
+}
+
+impl Follow {
+    /// Returns the read as a RESP command.
+    pub fn arguments(&self) -> Arguments {
+        let (start, thread) = match self.from {
+            FollowFrom::Oldest(thread) => (WatchStart::Oldest, thread),
+            FollowFrom::Newest(thread) => (WatchStart::Newest, thread),
+            FollowFrom::At(position) => (WatchStart::At(position), position.thread),
+        };
+        let mut out = Arguments::new("SCUR.WATCH");
+        out.push_display(start).number("THREAD", Some(thread)).number("COUNT", Some(self.count));
+        out
     }
 }
 
@@ -207,6 +268,7 @@ fn append_session(out: &mut Arguments, request: &SessionRequest<'_>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{ListCursor, Position};
 
     #[test]
     fn a_status_is_written_where_it_is_not_the_usual_one() {
@@ -217,5 +279,54 @@ mod tests {
         };
         assert_eq!(words(Status::Active), b"SCUR.CREATE a");
         assert_eq!(words(Status::Suspended), b"SCUR.CREATE a STATUS suspended");
+    }
+
+    fn joined(arguments: &Arguments) -> String {
+        arguments.iter().map(String::from_utf8_lossy).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn every_option_is_written_once_and_only_if_it_is_set() {
+        let list = |prefix, status| {
+            let cursor = ListCursor { server: 3, within: 7 };
+            joined(&StoreRead::List(ListRead { cursor, count: 100, prefix, status }).arguments())
+        };
+        assert_eq!(list(None, None), "SCUR.LIST 7 COUNT 100");
+        let all = list(Some(b"a:".to_vec()), Some(Status::Closed));
+        assert_eq!(all, "SCUR.LIST 7 COUNT 100 PREFIX a: STATUS closed");
+        let plain = StatementRead {
+            account: b"a".to_vec(),
+            from: None,
+            to: None,
+            unit: None,
+            count: None,
+            cursor: None,
+            newest_first: false,
+        };
+        assert_eq!(joined(&StoreRead::Statement(plain.clone()).arguments()), "SCUR.STATEMENT a");
+        let full = StatementRead {
+            from: Some(Time(1)),
+            to: Some(Time(2)),
+            unit: Name::new(b"cent"),
+            count: Some(3),
+            cursor: Position::parse(b"1.0:4-5"),
+            newest_first: true,
+            ..plain
+        };
+        let full = joined(&StoreRead::Statement(full).arguments());
+        let expected = "SCUR.STATEMENT a FROM 1 TO 2 UNIT cent COUNT 3 CURSOR 1.0:4-5 REV";
+        assert_eq!(full, expected);
+    }
+
+    #[test]
+    fn a_read_names_its_thread() {
+        let position = Position::parse(b"1.7:3").expect("a position");
+        for (from, words) in [
+            (FollowFrom::Oldest(2), "SCUR.WATCH 0 THREAD 2 COUNT 5"),
+            (FollowFrom::Newest(0), "SCUR.WATCH $ THREAD 0 COUNT 5"),
+            (FollowFrom::At(position), "SCUR.WATCH 1.7:3 THREAD 7 COUNT 5"),
+        ] {
+            assert_eq!(joined(&Follow { from, count: 5 }.arguments()), words);
+        }
     }
 }

@@ -9,6 +9,7 @@ mod command;
 mod encode;
 mod error;
 mod event;
+mod follow;
 mod position;
 mod reply;
 mod request;
@@ -21,11 +22,12 @@ pub use command::CommandBuf;
 pub use encode::{encode, encode_chain};
 pub use error::{CallError, Refusal};
 pub use event::{Event, EventCommit, EventField, EventId};
+pub use follow::{Events, Follow, FollowFrom};
 pub use position::{Position, WatchStart};
 pub use reply::denied;
 pub use reply::{Answered, Reply};
 pub use request::{Read, Request, SessionStep, Write, command_name, with_links};
-pub use service::{Call, Service, StoreCall};
+pub use service::{Call, EventsCall, Service, StoreCall};
 pub use store_read::{
     AccountList, FoundAccounts, ListCursor, ListRead, ListedAccount, Statement, StatementRead,
     StoreRead, StoreReply,

@@ -67,6 +67,16 @@ impl fmt::Display for Position {
     }
 }
 
+impl fmt::Display for WatchStart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            WatchStart::Oldest => f.write_str("0"),
+            WatchStart::Newest => f.write_str("$"),
+            WatchStart::At(position) => position.fmt(f),
+        }
+    }
+}
+
 fn split(bytes: &[u8], at: u8) -> Option<(&[u8], &[u8])> {
     let place = bytes.iter().position(|&byte| byte == at)?;
     Some((&bytes[..place], &bytes[place + 1..]))

@@ -1,6 +1,6 @@
 //! Reads of a store as a whole, and of the log that it keeps.
 
-use crate::{Arguments, Event, Position};
+use crate::{Event, Position};
 use scurry_ledger::{Id, Name, Status, Time, Totals};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -133,52 +133,6 @@ pub struct Statement {
     pub entries: Vec<Event<'static>>,
 }
 
-impl StoreRead {
-    /// Returns the read as the RESP command to one server.
-    pub fn arguments(&self) -> Arguments {
-        let mut out = Arguments::new(self.command_name());
-        match self {
-            StoreRead::Totals | StoreRead::Ready => {}
-            StoreRead::List(ListRead { cursor, count, prefix, status }) => {
-                out.push_display(cursor.within)
-                    .number("COUNT", Some(count))
-                    .option("PREFIX", prefix.as_ref())
-                    .option("STATUS", status.map(Status::name));
-            }
-            StoreRead::Find { kind, value } => {
-                out.push(kind.as_bytes()).push(value.as_bytes());
-            }
-            StoreRead::Statement(statement) => {
-                let StatementRead { account, from, to, unit, count, cursor, newest_first } =
-                    statement;
-                out.push(account)
-                    .number("FROM", from.map(|time| time.0))
-                    .number("TO", to.map(|time| time.0))
-                    .option("UNIT", unit.as_ref().map(Name::as_bytes))
-                    .number("COUNT", *count)
-                    .number("CURSOR", *cursor)
-                    .flag("REV", *newest_first);
-            }
-            StoreRead::Bounds => {
-                out.push("GET").push("*-max");
-            }
-        }
-        out
-    }
-
-    /// Returns the command's name in the command table.
-    pub fn command_name(&self) -> &'static str {
-        match self {
-            StoreRead::Totals => "SCUR.TOTALS",
-            StoreRead::List(_) => "SCUR.LIST",
-            StoreRead::Find { .. } => "SCUR.FIND",
-            StoreRead::Statement(_) => "SCUR.STATEMENT",
-            StoreRead::Bounds => "CONFIG",
-            StoreRead::Ready => "PING",
-        }
-    }
-}
-
 impl ListCursor {
     /// Parses the text that `Display` writes.
     pub fn parse(text: &[u8]) -> Option<ListCursor> {
@@ -211,12 +165,6 @@ impl fmt::Display for ListCursor {
 mod tests {
     use super::*;
 
-    fn words(read: &StoreRead) -> String {
-        let arguments = read.arguments();
-        let words = arguments.iter().map(String::from_utf8_lossy).collect::<Vec<_>>();
-        words.join(" ")
-    }
-
     #[test]
     fn a_walk_goes_from_server_to_server_and_ends() {
         let next = ListCursor::after(0, 17, false).expect("more of the first");
@@ -228,38 +176,5 @@ mod tests {
         {
             assert_eq!(ListCursor::parse(other.as_bytes()), None, "{other}");
         }
-    }
-
-    #[test]
-    fn every_option_is_written_once_and_only_if_it_is_set() {
-        let list = |prefix, status| {
-            let cursor = ListCursor { server: 3, within: 7 };
-            words(&StoreRead::List(ListRead { cursor, count: 100, prefix, status }))
-        };
-        assert_eq!(list(None, None), "SCUR.LIST 7 COUNT 100");
-        let all = list(Some(b"a:".to_vec()), Some(Status::Closed));
-        assert_eq!(all, "SCUR.LIST 7 COUNT 100 PREFIX a: STATUS closed");
-        let plain = StatementRead {
-            account: b"a".to_vec(),
-            from: None,
-            to: None,
-            unit: None,
-            count: None,
-            cursor: None,
-            newest_first: false,
-        };
-        assert_eq!(words(&StoreRead::Statement(plain.clone())), "SCUR.STATEMENT a");
-        let full = StatementRead {
-            from: Some(Time(1)),
-            to: Some(Time(2)),
-            unit: Name::new(b"cent"),
-            count: Some(3),
-            cursor: Position::parse(b"1.0:4-5"),
-            newest_first: true,
-            ..plain
-        };
-        let full = words(&StoreRead::Statement(full));
-        let expected = "SCUR.STATEMENT a FROM 1 TO 2 UNIT cent COUNT 3 CURSOR 1.0:4-5 REV";
-        assert_eq!(full, expected);
     }
 }

@@ -1,17 +1,17 @@
 //! The store of a door that runs in an engine's process. Requests on accounts go to the cores of this process as mail,
 //! and replies return typed. On a follower of a group they go to the leader, in RESP over the connections between
-//! nodes. Reads of the whole store go in RESP in both cases, here over pairs of sockets, because the cores of a node
+//! nodes. Reads of the whole store and of events go in RESP in both cases, here over pairs of sockets, because the cores of a node
 //! answer these together; the words stay in this file. A connection executes
 //! nothing while its replies wait for a sync of the log, so later requests use another connection and are part of the
 //! next sync.
 
 use crate::line::{PipelinedConnection, is_unsent};
 use redis::Value;
-use scurry_cluster_client::{decode, decode_store};
+use scurry_cluster_client::{decode, decode_events, decode_store};
 use scurry_server::{Calls, CoreAccess, DoorRoute, Passage};
 use scurry_service::{
-    AccountList, Arguments, Call, CallError, Refusal, Reply, Request, Service, StoreCall,
-    StoreRead, StoreReply,
+    AccountList, Arguments, Call, CallError, EventsCall, Follow, Refusal, Reply, Request, Service,
+    StoreCall, StoreRead, StoreReply,
 };
 use std::io;
 use std::ops::ControlFlow;
@@ -339,6 +339,10 @@ impl Service for Engine {
 
     fn read_store(&self, read: StoreRead) -> StoreCall<'_> {
         Box::pin(async move { self.0.read_store(read).await })
+    }
+
+    fn follow(&self, follow: Follow) -> EventsCall<'_> {
+        Box::pin(async move { decode_events(&self.0.ask(&follow.arguments().packed()).await?) })
     }
 }
 

@@ -13,10 +13,10 @@ use redis::{
     Cmd, ConnectionAddr, ConnectionInfo, ErrorKind, IntoConnectionInfo, RedisConnectionInfo,
     RedisError, RedisResult, ServerError, Value, cmd,
 };
-use scurry_cluster_client::{decode, decode_store};
+use scurry_cluster_client::{decode, decode_events, decode_store};
 use scurry_service::{
-    AccountList, Arguments, Call, CallError, ListCursor, ListRead, Request, Service, StoreCall,
-    StoreRead, StoreReply,
+    AccountList, Arguments, Call, CallError, Events, EventsCall, Follow, ListCursor, ListRead,
+    Request, Service, StoreCall, StoreRead, StoreReply,
 };
 use std::sync::{PoisonError, RwLock};
 use std::time::Duration;
@@ -41,6 +41,9 @@ pub struct RespStore {
     link: RwLock<Link>,
     /// Held while connecting. Holds the outcome of the last attempt.
     connecting: Mutex<Result<(), CallError>>,
+    /// The connection for events of a store with several threads: the port of a thread has only the thread's own
+    /// events, the main port has those of all.
+    main: Mutex<Option<PipelinedConnection>>,
 }
 
 /// The connection to the store, or its absence.
@@ -81,7 +84,8 @@ impl RespStore {
     ) -> RespStore {
         let link = Link { attempts: 0, connection: None, absent_since: Instant::now() };
         let (members, link) = (RwLock::new(addresses), RwLock::new(link));
-        RespStore { members, user, password, patience, link, connecting: Mutex::new(Ok(())) }
+        let (connecting, main) = (Mutex::new(Ok(())), Mutex::new(None));
+        RespStore { members, user, password, patience, link, connecting, main }
     }
 
     fn link(&self) -> Link {
@@ -132,10 +136,21 @@ impl RespStore {
     /// Connects by the first address that answers.
     async fn connect(&self) -> Result<Connection, CallError> {
         let mut why = CallError::NotSent("no address is given".to_owned());
-        let members = self.members.read().unwrap_or_else(PoisonError::into_inner).clone();
-        for address in &members {
+        for address in &self.addresses() {
             match self.connect_to(address).await {
                 Ok(connection) => return Ok(connection),
+                Err(error) => why = CallError::NotSent(format!("{address}: {error}")),
+            }
+        }
+        Err(why)
+    }
+
+    /// Connects to the first address that answers, and to this one alone.
+    async fn connect_main(&self) -> Result<PipelinedConnection, CallError> {
+        let mut why = CallError::NotSent("no address is given".to_owned());
+        for address in &self.addresses() {
+            match PipelinedConnection::connect(address, self.terms()).await {
+                Ok(line) => return Ok(line),
                 Err(error) => why = CallError::NotSent(format!("{address}: {error}")),
             }
         }
@@ -145,12 +160,7 @@ impl RespStore {
     /// Connects to a server and asks for its cluster's nodes. Returns a connection to the cluster, or to this server
     /// alone when there are fewer than two nodes.
     async fn connect_to(&self, address: &str) -> Result<Connection, RedisError> {
-        let terms = ConnectOptions {
-            user: self.user.as_deref(),
-            password: self.password.as_deref(),
-            patience: self.patience,
-        };
-        let one = PipelinedConnection::connect(address, terms).await?;
+        let one = PipelinedConnection::connect(address, self.terms()).await?;
         let slots = one.ask(cmd("CLUSTER").arg("SLOTS")).await?;
         let members = members(&slots, address);
         if members.len() < 2 {
@@ -167,6 +177,19 @@ impl RespStore {
             .response_timeout(self.patience)
             .build()?;
         Ok(Connection::Cluster(cluster.get_async_connection().await?))
+    }
+
+    fn terms(&self) -> ConnectOptions<'_> {
+        ConnectOptions {
+            user: self.user.as_deref(),
+            password: self.password.as_deref(),
+            patience: self.patience,
+        }
+    }
+
+    /// Returns the known addresses, those of the settings first.
+    fn addresses(&self) -> Vec<String> {
+        self.members.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Adds nodes of the store to the known addresses.
@@ -244,10 +267,9 @@ impl RespStore {
 
     /// Returns the outcome of a command that was sent on the connection of this attempt.
     fn judge(&self, attempt: u64, reply: RedisResult<Value>) -> Result<Value, CallError> {
-        let error = match reply.map_err(ServerError::try_from) {
+        let error = match with_refusal(reply) {
             Ok(value) => return Ok(value),
-            Err(Ok(refusal)) => return Ok(Value::ServerError(refusal)),
-            Err(Err(error)) => error,
+            Err(error) => error,
         };
         // A broken connection is dropped; a timeout alone does not prove it broken.
         if error.is_connection_dropped()
@@ -261,6 +283,22 @@ impl RespStore {
 }
 
 impl RespStore {
+    async fn read_events(&self, follow: &Follow) -> Result<Events, CallError> {
+        let command = command(&follow.arguments());
+        if let (_, Connection::One(_)) = self.connection().await? {
+            return decode_events(&self.ask(command, Addressee::Own).await?);
+        }
+        let mut main = self.main.lock().await;
+        let line = match main.take().filter(|line| !line.is_over()) {
+            Some(line) => line,
+            None => self.connect_main().await?,
+        };
+        let value = with_refusal(line.ask(&command).await);
+        let value = value.map_err(|error| CallError::Unknown(error.to_string()))?;
+        *main = Some(line);
+        decode_events(&value)
+    }
+
     /// Returns the reply to one step of a list, from the server that the cursor names.
     async fn list(&self, list: &ListRead, read: &StoreRead) -> Result<StoreReply, CallError> {
         let (_, connection) = self.connection().await?;
@@ -313,6 +351,19 @@ impl Service for RespStore {
                 (reply, _) => decode_store(&read, &reply),
             }
         })
+    }
+
+    fn follow(&self, follow: Follow) -> EventsCall<'_> {
+        Box::pin(async move { self.read_events(&follow).await })
+    }
+}
+
+/// Returns a reply, or why it did not arrive. A refusal is a [`Value::ServerError`].
+fn with_refusal(reply: RedisResult<Value>) -> Result<Value, RedisError> {
+    match reply.map_err(ServerError::try_from) {
+        Ok(value) => Ok(value),
+        Err(Ok(refusal)) => Ok(Value::ServerError(refusal)),
+        Err(Err(error)) => Err(error),
     }
 }
 

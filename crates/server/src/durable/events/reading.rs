@@ -100,7 +100,8 @@ fn tell(
 ) -> Result<(Read, RenderedEvents), ReadEventsError> {
     let (mut told, mut left) = (RenderedEvents::default(), request.count);
     let read = reader.read(from, durable, wanted, &mut |found| {
-        render::event(&mut Reply::new(&mut told.bytes, request.protocol), log, found);
+        let event = render::event(log, found);
+        render::write(&mut Reply::new(&mut told.bytes, request.protocol), &event);
         told.count += 1;
         left -= u16::from(found.crossing.is_none());
         if left == 0 || told.bytes.len() >= REPLY_LEN_ENOUGH { Stop::Enough } else { Stop::GoOn }
@@ -132,7 +133,7 @@ fn follow(
     render::head(&mut reply, log, &read, job.durable);
     reply.array(told.count + usize::from(missed.is_some()));
     if let Some((from, to)) = missed {
-        render::missed(&mut reply, from, log.position(to));
+        render::write(&mut reply, &render::missed(from, log.position(to)));
     }
     reply.formed(&told.bytes);
     Ok(Outcome::Reply(out))
@@ -188,7 +189,8 @@ fn state_back(
     let before = job.at.unwrap_or(EventAt::record(durable + 1));
     let back = reader.read_back(before, wanted, usize::from(request.count), &mut |found| {
         let mut told = Vec::new();
-        render::event(&mut Reply::new(&mut told, request.protocol), log, found);
+        let event = render::event(log, found);
+        render::write(&mut Reply::new(&mut told, request.protocol), &event);
         told
     })?;
     // Asked after reading: an entry that was removed meanwhile had been read before.

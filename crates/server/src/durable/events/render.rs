@@ -1,10 +1,12 @@
-//! Renders events as replies. docs/events.md lists the fields of each.
+//! Makes [`service::Event`] of what the log has, and renders it as a reply. docs/events.md lists the fields of each.
 
 use super::Log;
 use crate::mail::message::EventRequest;
 use scurry_engine::{Event, EventAt, Found, Origin, OriginItem, Read, ReadEventsError};
 use scurry_ledger::{BucketNo, BucketTerms, Code, Id, ItemKey, Name, Time};
 use scurry_resp::{Position, Protocol, Reply};
+use scurry_service::{self as service, EventCommit, EventField, EventId};
+use std::borrow::Cow;
 
 /// Writes the map of a reply, up to the array of events.
 pub(super) fn head(reply: &mut Reply<'_>, log: Log, read: &Read, durable: u64) {
@@ -19,33 +21,53 @@ pub(super) fn head(reply: &mut Reply<'_>, log: Log, read: &Read, durable: u64) {
     reply.text("events");
 }
 
-/// Writes the event that tells a reader which range of events it has missed. The id belongs to this gap alone: the
+/// Returns the event that tells a reader which range of events it has missed. The id belongs to this gap alone: the
 /// events at both of its ends have their positions as ids, and effects that are keyed by the id must not mix them up.
-pub(super) fn missed(reply: &mut Reply<'_>, from: Position, to: Position) {
-    reply.array(2);
-    let (from, to) = (from.to_string(), to.to_string());
-    reply.text(&format!("{from}..{to}"));
+pub(super) fn missed(from: Position, to: Position) -> service::Event<'static> {
     let mut fields = Fields(Vec::new());
-    fields.text("event", "missed");
-    fields.text("from", &from);
-    fields.text("to", &to);
-    fields.end(reply);
+    fields.text("from", from.to_string());
+    fields.text("to", to.to_string());
+    let id = EventId::Missed { from, to };
+    service::Event { id, commit: None, name: "missed".into(), fields: fields.0 }
 }
 
-pub(super) fn event(reply: &mut Reply<'_>, log: Log, found: &Found<'_>) {
-    reply.array(2);
-    let id = log.position(found.at).to_string();
-    match found.crossing {
-        None => reply.text(&id),
-        Some(number) => reply.text(&format!("{id}.{number}")),
-    }
+/// Returns an event of the log as its readers get it.
+pub(super) fn event<'f>(log: Log, found: &Found<'f>) -> service::Event<'f> {
+    let at = log.position(found.at);
+    let id = match found.crossing.map(u32::try_from) {
+        Some(Ok(threshold)) => EventId::Crossing { at, threshold },
+        Some(Err(_)) | None => EventId::At(at),
+    };
     let mut fields = Fields(Vec::new());
-    fields.number("time", found.time.0);
-    fields.bytes("account", found.account);
-    fields.text("event", found.event.word());
     about(&mut fields, found);
     origin(&mut fields, found);
-    fields.end(reply);
+    let commit = EventCommit { time: found.time, account: found.account.into() };
+    service::Event { id, commit: Some(commit), name: found.event.word().into(), fields: fields.0 }
+}
+
+/// Writes an event: its id, and its fields as names and values in turn.
+pub(super) fn write(reply: &mut Reply<'_>, event: &service::Event<'_>) {
+    let service::Event { id, commit, name, fields } = event;
+    reply.array(2);
+    reply.text(&id.to_string());
+    let of_commit = if commit.is_some() { 2 } else { 0 };
+    reply.array(2 * (of_commit + 1 + fields.len()));
+    if let Some(EventCommit { time, account }) = commit {
+        reply.text("time");
+        reply.integer(time.0);
+        reply.text("account");
+        reply.bulk(account);
+    }
+    reply.text("event");
+    reply.text(name);
+    for (name, field) in fields {
+        reply.text(name);
+        match field {
+            EventField::Bytes(bytes) => reply.bulk(bytes),
+            EventField::Number(number) => reply.integer(*number),
+            EventField::Nothing => reply.null(),
+        }
+    }
 }
 
 /// Adds the origin of the event, unless the event itself contains it.
@@ -73,7 +95,9 @@ fn origin<'f>(fields: &mut Fields<'f>, found: &Found<'f>) {
 
 fn about<'f>(fields: &mut Fields<'f>, found: &Found<'f>) {
     match found.event {
-        Event::Created(status) | Event::StatusSet(status) => fields.text("status", status.name()),
+        Event::Created(status) | Event::StatusSet(status) => {
+            fields.bytes("status", status.name().as_bytes())
+        }
         Event::Deleted | Event::Cleared | Event::Loaded => {}
         Event::IdentitySet { kind, value } => {
             fields.bytes("kind", kind.as_bytes());
@@ -245,26 +269,20 @@ pub(super) fn unreadable(protocol: Protocol, error: &ReadEventsError) -> Vec<u8>
     out
 }
 
-/// Fields of an event, collected because their number is written before them.
-struct Fields<'f>(Vec<(&'static str, Field<'f>)>);
-
-enum Field<'f> {
-    Bytes(&'f [u8]),
-    Number(i64),
-    Nothing,
-}
+/// Fields of an event that is being put together.
+struct Fields<'f>(Vec<(Cow<'static, str>, EventField<'f>)>);
 
 impl<'f> Fields<'f> {
     fn bytes(&mut self, name: &'static str, bytes: &'f [u8]) {
-        self.0.push((name, Field::Bytes(bytes)));
+        self.0.push((name.into(), EventField::Bytes(bytes.into())));
     }
 
-    fn text(&mut self, name: &'static str, text: &'f str) {
-        self.bytes(name, text.as_bytes());
+    fn text(&mut self, name: &'static str, text: String) {
+        self.0.push((name.into(), EventField::Bytes(text.into_bytes().into())));
     }
 
     fn number(&mut self, name: &'static str, number: i64) {
-        self.0.push((name, Field::Number(number)));
+        self.0.push((name.into(), EventField::Number(number)));
     }
 
     /// Adds the key of an item as replies show it: as a number where it is one.
@@ -276,18 +294,6 @@ impl<'f> Fields<'f> {
     }
 
     fn nothing(&mut self, name: &'static str) {
-        self.0.push((name, Field::Nothing));
-    }
-
-    fn end(self, reply: &mut Reply<'_>) {
-        reply.array(2 * self.0.len());
-        for (name, field) in self.0 {
-            reply.text(name);
-            match field {
-                Field::Bytes(bytes) => reply.bulk(bytes),
-                Field::Number(number) => reply.integer(number),
-                Field::Nothing => reply.null(),
-            }
-        }
+        self.0.push((name.into(), EventField::Nothing));
     }
 }
