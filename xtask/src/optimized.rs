@@ -68,7 +68,7 @@ pub(crate) fn flag(counts: &Path) -> String {
 }
 
 /// Imports counts that were collected elsewhere from these sources.
-pub(crate) fn take(host: &Host, counts: &Path) -> Result<()> {
+pub(crate) fn import_counts(host: &Host, counts: &Path) -> Result<()> {
     let at = Optimized::new(host)?;
     std::fs::create_dir_all(&at.dir)?;
     // Read the whole file first: source and destination may be the same.

@@ -54,7 +54,7 @@ pub(crate) fn run(host: &Host, args: &[String]) -> Result<()> {
     match args {
         [] => release.make()?,
         [option, file] if option == "--counts" => {
-            optimized::take(host, Path::new(file))?;
+            optimized::import_counts(host, Path::new(file))?;
             release.make()?
         }
         [option, dir] if option == "--binaries" => {

@@ -181,7 +181,7 @@ impl Cli {
         if begins_to_watch(words, &reply) {
             watch(server, || false)?;
         }
-        Ok(ReplyVerdict::of(&reply, &shape))
+        Ok(ReplyVerdict::from_reply(&reply, &shape))
     }
 
     /// Sends a command that must succeed before the user's commands.
@@ -230,7 +230,7 @@ enum ReplyVerdict {
 }
 
 impl ReplyVerdict {
-    fn of(reply: &Value, shape: &Shape) -> ReplyVerdict {
+    fn from_reply(reply: &Value, shape: &Shape) -> ReplyVerdict {
         if has_error(reply) {
             ReplyVerdict::Failed
         } else if shape.is_denied(reply) {

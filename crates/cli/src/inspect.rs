@@ -53,7 +53,7 @@ struct ReportPart {
 
 impl Inspect {
     pub(crate) fn run(self) -> Result<()> {
-        let kind = PathKind::of(&self.path)?;
+        let kind = PathKind::find(&self.path)?;
         let mut out = BufWriter::new(io::stdout().lock());
         let outcome = match self.records {
             true => self.print(&kind, &mut out),
@@ -91,7 +91,7 @@ impl Inspect {
         };
         let (manifest, node) = match kind {
             PathKind::Data(directory) => {
-                (Some(directory.manifest), Some(NodeReport::of(directory)))
+                (Some(directory.manifest), Some(NodeReport::read(directory)))
             }
             _ => (None, None),
         };

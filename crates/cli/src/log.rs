@@ -84,7 +84,7 @@ impl Log {
     }
 
     /// Waits for lines and moves them to `text`, which must be empty. Returns how many lines were dropped after them.
-    fn take(&self, text: &mut Vec<u8>) -> u64 {
+    fn wait_for_lines(&self, text: &mut Vec<u8>) -> u64 {
         let mut waiting = self.lock();
         waiting.is_writing = false;
         waiting.is_stuck = false;
@@ -113,7 +113,7 @@ impl Log {
     fn write_all(&self) {
         let mut text = Vec::new();
         loop {
-            let dropped = self.take(&mut text);
+            let dropped = self.wait_for_lines(&mut text);
             if dropped > 0 {
                 let missing = format!("{dropped} lines are missing here: stderr took none\n");
                 text.extend_from_slice(missing.as_bytes());
@@ -181,7 +181,7 @@ mod tests {
         assert!(log.lock().is_stuck);
         log.await_all(Duration::MAX);
         let mut text = Vec::new();
-        log.take(&mut text);
+        log.wait_for_lines(&mut text);
         assert!(!log.lock().is_stuck, "lines are written again");
     }
 
@@ -194,11 +194,11 @@ mod tests {
         }
         log.push(b"short");
         let mut text = Vec::new();
-        assert_eq!(log.take(&mut text), 11);
+        assert_eq!(log.wait_for_lines(&mut text), 11);
         assert_eq!(text.len(), WAITING_LEN_MAX / line.len() * line.len());
         log.push(b"later");
         text.clear();
-        assert_eq!(log.take(&mut text), 0);
+        assert_eq!(log.wait_for_lines(&mut text), 0);
         assert_eq!(text, b"later");
     }
 }

@@ -93,7 +93,7 @@ impl Top {
                 last = moment();
                 shown = match look {
                     Ok(now) => {
-                        let picture = Page::of(&address, before.as_ref(), &now);
+                        let picture = Page::of_figures(&address, before.as_ref(), &now);
                         before = Some(now);
                         picture
                     }
@@ -113,7 +113,7 @@ impl Top {
         let before = look(&mut *server)?;
         thread::sleep(EVERY); // tidy: allow (a rate is of some time)
         let now = look(&mut *server)?;
-        let picture = Page::of(&self.server.address(), Some(&before), &now);
+        let picture = Page::of_figures(&self.server.address(), Some(&before), &now);
         print!("{}", picture.text(WIDTH_WITHOUT_TERMINAL));
         Ok(())
     }

@@ -48,7 +48,7 @@ pub(crate) fn refusal(error: &ServerError) -> Refusal {
 }
 
 fn answered(command: &CommandBuf, value: &Value) -> Option<Answered> {
-    let mut reader = Reader::of(value)?;
+    let mut reader = Reader::from_value(value)?;
     command.with(|command| match command {
         Command::Create(_) | Command::Status { .. } | Command::Delete { .. } => {
             let answer = Answer::Account { code: reader.code()?, version: reader.unsigned()? };
@@ -94,7 +94,7 @@ fn session_answer(reader: &mut Reader<'_>) -> Option<Answered> {
 }
 
 fn chain(commands: &[&CommandBuf], value: &Value) -> Option<Vec<Answered>> {
-    let mut reader = Reader::of(value)?;
+    let mut reader = Reader::from_value(value)?;
     let (_, replayed, _) = (reader.code()?, reader.flag()?, reader.integer()?);
     let answers = list(reader.value()?)?;
     if answers.len() != commands.len() {
@@ -105,7 +105,7 @@ fn chain(commands: &[&CommandBuf], value: &Value) -> Option<Vec<Answered>> {
 }
 
 fn checked(value: &Value) -> Option<Checked> {
-    let mut reader = Reader::of(value)?;
+    let mut reader = Reader::from_value(value)?;
     let (code, amount) = (reader.code()?, reader.integer()?);
     Some(Checked { code, amount, cause: reader.cause(code)? })
 }
@@ -149,7 +149,7 @@ fn bucket(row: &mut Reader<'_>) -> Option<BucketView> {
         allowance: match row.value() {
             None => None,
             Some(value) => {
-                let mut row = Reader::of(value)?;
+                let mut row = Reader::from_value(value)?;
                 Some(AllowanceView {
                     cycle: row.cycle()?,
                     amount: row.integer()?,

@@ -78,7 +78,7 @@ pub(crate) fn totals(map: &Value) -> Option<Totals> {
 }
 
 fn listed(server: usize, value: &Value) -> Option<AccountList> {
-    let mut reader = Reader::of(value)?;
+    let mut reader = Reader::from_value(value)?;
     let within = text(reader.value()?)?.parse().ok()?;
     let accounts = each(reader.value()?, |row| {
         let (account, status) = (row.bytes()?, status(row.value()?)?);
@@ -88,7 +88,7 @@ fn listed(server: usize, value: &Value) -> Option<AccountList> {
 }
 
 fn found(value: &Value) -> Option<FoundAccounts> {
-    let mut reader = Reader::of(value)?;
+    let mut reader = Reader::from_value(value)?;
     let more = reader.flag()?;
     let ids = list(reader.value()?)?.iter();
     let accounts = ids.map(|id| bytes(id).map(<[u8]>::to_vec)).collect::<Option<_>>()?;

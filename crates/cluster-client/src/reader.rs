@@ -7,7 +7,7 @@ use scurry_ledger::{Cause, Code, Cycle, Id, ItemKey, Name, Period, Status, Time}
 pub(crate) struct Reader<'a>(std::slice::Iter<'a, Value>);
 
 impl<'a> Reader<'a> {
-    pub(crate) fn of(value: &'a Value) -> Option<Reader<'a>> {
+    pub(crate) fn from_value(value: &'a Value) -> Option<Reader<'a>> {
         Some(Reader(list(value)?.iter()))
     }
 
@@ -88,7 +88,7 @@ pub(crate) fn each<T>(
     value: &Value,
     read: impl Fn(&mut Reader<'_>) -> Option<T>,
 ) -> Option<Vec<T>> {
-    list(value)?.iter().map(|element| read(&mut Reader::of(element)?)).collect()
+    list(value)?.iter().map(|element| read(&mut Reader::from_value(element)?)).collect()
 }
 
 pub(crate) fn key(value: &Value) -> Option<ItemKey> {

@@ -83,7 +83,7 @@ fn log(c: &mut Criterion) {
             );
         }
         writer.seal(0, Time(1_700_000_002_000));
-        writer.take(out);
+        writer.take_sealed(out);
     };
     let mut group = c.benchmark_group("frame");
     for records in [1, RECORDS] {

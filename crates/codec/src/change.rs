@@ -82,7 +82,7 @@ pub trait ChangeVisitor {
     /// Called at the start of a Change, with its time.
     fn begin(&mut self, at: Time);
     /// Called with each fact, in order.
-    fn take(&mut self, op: Op);
+    fn visit(&mut self, op: Op);
 }
 
 impl ChangeVisitor for Change {
@@ -90,7 +90,7 @@ impl ChangeVisitor for Change {
         self.at = at;
     }
 
-    fn take(&mut self, op: Op) {
+    fn visit(&mut self, op: Op) {
         self.ops.push(op);
     }
 }
@@ -111,7 +111,7 @@ fn read_ops(mut cursor: Cursor<'_>, facts: &mut impl ChangeVisitor) -> Result<()
     facts.begin(at);
     // No room is reserved: a wrong count would ask for more memory than the bytes can fill.
     for _ in 0..cursor.varint()? {
-        op_read::take(&mut cursor, at, facts)?;
+        op_read::read_op(&mut cursor, at, facts)?;
     }
     Ok(cursor.finish()?)
 }

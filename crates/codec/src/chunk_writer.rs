@@ -63,7 +63,7 @@ impl ChunkWriter {
     }
 
     /// Moves the sealed chunks to `out`, and reuses its buffer; the old content of `out` is lost.
-    pub fn take(&mut self, out: &mut Vec<u8>) {
+    pub fn take_sealed(&mut self, out: &mut Vec<u8>) {
         // The open chunk is copied to the other buffer, and the buffers are swapped: sealed chunks are not copied.
         out.clear();
         out.extend_from_slice(&self.bytes[self.open..]);

@@ -70,7 +70,7 @@ pub(crate) fn begin(bytes: &mut [u8], first: u64, at: u64, count: u32) {
 /// header.
 pub fn content_of(seal: Seal, bytes: &[u8]) -> Option<u32> {
     let body = bytes.get(ENTRY_HEADER_LEN..)?;
-    let head = seal.of(&bytes[8..16]);
+    let head = seal.checksum(&bytes[8..16]);
     let head = seal.on(head, &bytes[24..36]);
     Some(seal.on(head, body))
 }
@@ -85,7 +85,7 @@ pub fn put_entry(seal: Seal, bytes: &mut [u8], entry: &LogEntry, synced: u64) ->
     head[52..60].copy_from_slice(&entry.committed.to_le_bytes());
     head[60..64].copy_from_slice(&entry.chain.to_le_bytes());
     head[64..68].copy_from_slice(&entry.content.to_le_bytes());
-    let checksum = seal.of(&head[CHECKED_FROM..]);
+    let checksum = seal.checksum(&head[CHECKED_FROM..]);
     head[4..8].copy_from_slice(&checksum.to_le_bytes());
     true
 }
@@ -104,7 +104,7 @@ pub(crate) fn open(seal: Seal, bytes: &[u8]) -> (FrameStart<'_>, Option<LogEntry
     let Some(whole) = whole else { return (FrameStart::Torn, None) };
     // The checksum of the header, then that of the content that all nodes share.
     let sums = [
-        (word(whole, 4), seal.of(&whole[CHECKED_FROM..ENTRY_HEADER_LEN])),
+        (word(whole, 4), seal.checksum(&whole[CHECKED_FROM..ENTRY_HEADER_LEN])),
         (word(whole, 64), content_of(seal, whole).unwrap_or_default()),
     ];
     for (stored, computed) in sums {

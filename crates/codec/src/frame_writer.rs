@@ -205,7 +205,7 @@ impl FrameWriter {
     }
 
     /// Moves the sealed frames to `out`, and reuses its buffer; the old content of `out` is lost.
-    pub fn take(&mut self, out: &mut Vec<u8>) {
+    pub fn take_sealed(&mut self, out: &mut Vec<u8>) {
         // The open frame is copied to the other buffer, and the buffers are swapped: sealed frames are not copied.
         out.clear();
         out.extend_from_slice(&self.bytes[self.open..self.end]);

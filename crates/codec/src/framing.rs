@@ -72,7 +72,7 @@ impl Seal {
         self.start
     }
 
-    pub(crate) fn of(&self, bytes: &[u8]) -> u32 {
+    pub(crate) fn checksum(&self, bytes: &[u8]) -> u32 {
         self.on(self.start, bytes)
     }
 
@@ -149,7 +149,7 @@ pub(crate) fn close(seal: Seal, bytes: &mut [u8], numbers: [u64; 3], count: u32)
     let len = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
     bytes[..4].copy_from_slice(&len.to_le_bytes());
     // The checksum comes last: it covers the rest of the header and the body.
-    let checksum = seal.of(&bytes[CHECKED_FROM..]);
+    let checksum = seal.checksum(&bytes[CHECKED_FROM..]);
     bytes[4..8].copy_from_slice(&checksum.to_le_bytes());
 }
 
@@ -164,7 +164,7 @@ pub(crate) fn open(seal: Seal, bytes: &[u8]) -> FrameStart<'_> {
         _ => return FrameStart::Damaged(FrameError::Length(len)),
     };
     let Some(whole) = whole else { return FrameStart::Torn };
-    let computed = seal.of(&whole[CHECKED_FROM..]);
+    let computed = seal.checksum(&whole[CHECKED_FROM..]);
     match (word(whole, 4), numbers(whole), word(whole, HEADER_LEN - 4)) {
         (Some(stored), Some(numbers), Some(count)) if stored == computed => {
             FrameStart::Whole(Framing { numbers, count, body: &whole[HEADER_LEN..] })

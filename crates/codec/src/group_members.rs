@@ -103,7 +103,7 @@ impl GroupMembers {
             0 => return Err(Malformed::Choice.into()),
             newer => return Err(GroupMembersError::Newer(newer)),
         }
-        let count = u16::from_le_bytes(take(&mut from)?);
+        let count = u16::from_le_bytes(read_array(&mut from)?);
         // No room is reserved: a damaged count may claim more members than the bytes hold.
         let mut members: Vec<GroupMember> = Vec::new();
         for _ in 0..count {
@@ -138,7 +138,7 @@ fn put_ip(ip: IpAddr, out: &mut Vec<u8>) {
 }
 
 fn take_member(from: &mut Cursor<'_>) -> Result<GroupMember, Malformed> {
-    let id = u64::from_le_bytes(take(from)?);
+    let id = u64::from_le_bytes(read_array(from)?);
     if id == 0 {
         return Err(Malformed::Number);
     }
@@ -147,10 +147,10 @@ fn take_member(from: &mut Cursor<'_>) -> Result<GroupMember, Malformed> {
         1 => true,
         _ => return Err(Malformed::Choice),
     };
-    let peer = SocketAddr::new(take_ip(from)?, u16::from_le_bytes(take(from)?));
+    let peer = SocketAddr::new(take_ip(from)?, u16::from_le_bytes(read_array(from)?));
     let ip = take_ip(from)?;
-    let main = u16::from_le_bytes(take(from)?);
-    let count = u16::from_le_bytes(take(from)?);
+    let main = u16::from_le_bytes(read_array(from)?);
+    let count = u16::from_le_bytes(read_array(from)?);
     let ports = from.bytes(2 * usize::from(count))?.as_chunks().0;
     let cores = ports.iter().map(|port| u16::from_le_bytes(*port)).collect();
     Ok(GroupMember { id, votes, peer, ip, main, cores })
@@ -158,12 +158,12 @@ fn take_member(from: &mut Cursor<'_>) -> Result<GroupMember, Malformed> {
 
 fn take_ip(from: &mut Cursor<'_>) -> Result<IpAddr, Malformed> {
     match from.byte()? {
-        V4 => Ok(Ipv4Addr::from_octets(take(from)?).into()),
-        V6 => Ok(Ipv6Addr::from_octets(take(from)?).into()),
+        V4 => Ok(Ipv4Addr::from_octets(read_array(from)?).into()),
+        V6 => Ok(Ipv6Addr::from_octets(read_array(from)?).into()),
         _ => Err(Malformed::Choice),
     }
 }
 
-fn take<const N: usize>(from: &mut Cursor<'_>) -> Result<[u8; N], Malformed> {
+fn read_array<const N: usize>(from: &mut Cursor<'_>) -> Result<[u8; N], Malformed> {
     from.bytes(N)?.try_into().map_err(|_| Malformed::Ends)
 }

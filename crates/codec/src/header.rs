@@ -108,7 +108,7 @@ pub(crate) fn decode(
         return Err(HeaderError::Magic(format.kind));
     }
     let mut head = Fields(bytes.get(MAGIC_LEN..).ok_or(HeaderError::Short)?);
-    match u16::from_le_bytes(head.take()?) {
+    match u16::from_le_bytes(head.read_array()?) {
         version if version == format.version => {}
         // Before length and checksum, which a newer version may define differently.
         version if version > format.version => {
@@ -128,21 +128,21 @@ pub(crate) fn decode(
 pub(crate) struct Fields<'a>(pub(crate) &'a [u8]);
 
 impl Fields<'_> {
-    pub(crate) fn take<const N: usize>(&mut self) -> Result<[u8; N], HeaderError> {
+    pub(crate) fn read_array<const N: usize>(&mut self) -> Result<[u8; N], HeaderError> {
         let (field, rest) = self.0.split_first_chunk().ok_or(HeaderError::Short)?;
         self.0 = rest;
         Ok(*field)
     }
 
     pub(crate) fn u32(&mut self) -> Result<u32, HeaderError> {
-        Ok(u32::from_le_bytes(self.take()?))
+        Ok(u32::from_le_bytes(self.read_array()?))
     }
 
     pub(crate) fn u64(&mut self) -> Result<u64, HeaderError> {
-        Ok(u64::from_le_bytes(self.take()?))
+        Ok(u64::from_le_bytes(self.read_array()?))
     }
 
     pub(crate) fn i64(&mut self) -> Result<i64, HeaderError> {
-        Ok(i64::from_le_bytes(self.take()?))
+        Ok(i64::from_le_bytes(self.read_array()?))
     }
 }

@@ -104,7 +104,7 @@ pub fn encode_session(session: &Session, out: &mut Vec<u8>) {
 pub fn decode_session(bytes: &[u8], session: &mut Session) -> Result<(), ImageError> {
     let mut tail: Tail = [0; 2 * FIXED_LEN_MAX];
     let mut r = ImageReader::new(bytes, &mut tail);
-    session::take(&mut r, session);
+    session::read_session(&mut r, session);
     if r.is_done() { Ok(()) } else { Err(ImageError::Damaged) }
 }
 
@@ -303,7 +303,7 @@ pub fn decode_part(bytes: &[u8], account: &mut Account) -> Result<(), ImageError
         if at == account.buckets.len() {
             account.buckets.push(Bucket::empty());
         }
-        bucket::take(&mut r, base, &mut account.buckets[at]);
+        bucket::read_bucket(&mut r, base, &mut account.buckets[at]);
         if r.is_broken() {
             break;
         }
@@ -313,7 +313,7 @@ pub fn decode_part(bytes: &[u8], account: &mut Account) -> Result<(), ImageError
         if at == account.sessions.len() {
             account.sessions.push(Session::empty());
         }
-        session::take(&mut r, &mut account.sessions[at]);
+        session::read_session(&mut r, &mut account.sessions[at]);
         if r.is_broken() {
             break;
         }
@@ -360,7 +360,7 @@ fn take_rarer(r: &mut ImageReader<'_>, account: &mut Account, rarer: RareCounts)
     }
     let limits = count(r, rarer.limits);
     while account.limits.len() < limits && !r.is_broken() {
-        let limit = limit::take(r, base);
+        let limit = limit::read_limit(r, base);
         account.limits.extend(limit);
     }
 }

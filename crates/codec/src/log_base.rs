@@ -86,7 +86,7 @@ impl LogBase {
         let log = (fields.u64()?, fields.u32()?);
         let (index, term, sequence) = (fields.u64()?, fields.u64()?, fields.u64()?);
         let (at, chain) = (fields.u64()?.cast_signed(), fields.u32()?);
-        let _counts: [u8; 2] = fields.take()?;
+        let _counts: [u8; 2] = fields.read_array()?;
         let mut nodes = |count| (0..count).map(|_| fields.u64()).collect::<Result<Vec<u64>, _>>();
         let (voters, learners) = (nodes(voters)?, nodes(learners)?);
         Ok((log, LogBase { index, term, sequence, at, chain, voters, learners }))

@@ -78,7 +78,7 @@ impl PairReader {
                 from.byte()?;
             }
             _ => {
-                self.take(from)?;
+                self.read_pair(from)?;
             }
         }
         Ok(())
@@ -94,7 +94,7 @@ impl PairReader {
         Ok(())
     }
 
-    pub(crate) fn take(&mut self, from: &mut Cursor<'_>) -> Result<Pair, RecordError> {
+    pub(crate) fn read_pair(&mut self, from: &mut Cursor<'_>) -> Result<Pair, RecordError> {
         let tag = from.byte()?;
         if tag < KEPT {
             let pair = self.pairs.get(usize::from(tag));

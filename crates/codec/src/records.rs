@@ -38,7 +38,7 @@ impl<'a> Records<'a> {
             Ok(()) => {}
             Err(error) => return Some(Err(error)),
         }
-        match take(&mut self.cursor, &mut self.pairs, &mut self.balances) {
+        match read_record(&mut self.cursor, &mut self.pairs, &mut self.balances) {
             Ok(record) => {
                 self.broken = false;
                 Some(Ok(record))
@@ -75,7 +75,7 @@ impl<'a> Records<'a> {
     }
 }
 
-fn take<'a: 'r, 'r>(
+fn read_record<'a: 'r, 'r>(
     from: &mut Cursor<'a>,
     pairs: &mut PairReader,
     balances: &'r mut Vec<Balance>,
@@ -93,7 +93,7 @@ fn take<'a: 'r, 'r>(
 }
 
 fn take_balance(from: &mut Cursor<'_>, pairs: &mut PairReader) -> Result<Balance, RecordError> {
-    let (name, unit) = pairs.take(from)?;
+    let (name, unit) = pairs.read_pair(from)?;
     Ok(Balance {
         bucket: BucketNo(from.narrow()?),
         name,

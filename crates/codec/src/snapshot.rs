@@ -65,7 +65,7 @@ impl SnapshotHeader {
         Ok(SnapshotHeader {
             log_id: fields.u64()?,
             core: fields.u32()?,
-            key: HashKey::new(fields.take()?),
+            key: HashKey::new(fields.read_array()?),
             log_next: fields.u64()?,
             at: Time(fields.i64()?),
         })
@@ -99,7 +99,7 @@ impl SnapshotFooter {
         for number in [self.chunks, self.entries, self.as_of, self.version_last, at] {
             out.extend_from_slice(&number.to_le_bytes());
         }
-        let sum = seal.of(&out[start..]);
+        let sum = seal.checksum(&out[start..]);
         out.extend_from_slice(&sum.to_le_bytes());
         out.extend_from_slice(&END_MAGIC);
     }
@@ -113,7 +113,7 @@ impl SnapshotFooter {
             return Err(HeaderError::Short);
         }
         let (checked, sum) = fields.split_at(fields.len() - 4);
-        if seal.of(checked).to_le_bytes() != sum {
+        if seal.checksum(checked).to_le_bytes() != sum {
             return Err(HeaderError::Checksum);
         }
         let mut fields = Fields(checked);

@@ -471,7 +471,7 @@ impl Replica {
         let shown = std::mem::replace(&mut self.membership_shown, true);
         Effects {
             send: std::mem::take(&mut self.send),
-            store: self.stores.take(committed),
+            store: self.stores.next_to_write(committed),
             committed,
             standing: changed.then_some(standing),
             membership: (!shown).then(|| self.membership.clone()),

@@ -27,7 +27,7 @@ pub(crate) struct Lock {
 
 impl Lock {
     /// Locks a directory, or fails with the id of the process that holds the lock.
-    pub(crate) fn take(directory: &Path) -> Result<Lock, StoreError> {
+    pub(crate) fn acquire(directory: &Path) -> Result<Lock, StoreError> {
         let path = directory.join(NAME);
         let locked_by = |pid| StoreError::Locked { directory: directory.to_owned(), pid };
         let handle = File::open(directory).map_err(|source| {

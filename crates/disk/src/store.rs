@@ -40,7 +40,7 @@ impl Store {
     /// that would hide a typing mistake or a disk that is not mounted.
     pub fn open(path: &Path) -> Result<Store, StoreError> {
         make_directory(path).map_err(|source| StoreError::not_writable(path, source))?;
-        let store = Store { path: path.to_owned(), _lock: Lock::take(path)? };
+        let store = Store { path: path.to_owned(), _lock: Lock::acquire(path)? };
         store.try_to_write()?;
         // When a manifest exists, an earlier start has made the directory durable.
         if !path.join(MANIFEST).exists() {

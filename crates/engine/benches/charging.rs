@@ -80,7 +80,7 @@ fn batch(
         && journal.len() >= FRAME_LEN
     {
         journal.seal(0, now);
-        journal.take(frames);
+        journal.take_sealed(frames);
         black_box(&frames);
     }
     if wrong > 0 { Err("an answer is not OK: use more accounts".into()) } else { Ok(()) }

@@ -60,7 +60,7 @@ fn filled(accounts: u64) -> Result<Shard, Box<dyn Error>> {
             && let Some(journal) = shard.journal()
         {
             journal.seal(0, NOW);
-            journal.take(&mut frames);
+            journal.take_sealed(&mut frames);
         }
     }
     Ok(shard)

@@ -265,7 +265,7 @@ pub(crate) struct AccountPartsMap {
 
 impl AccountPartsMap {
     /// Returns the annex of an account that is kept in parts.
-    pub(crate) fn of(&self, id: &[u8]) -> &AccountParts {
+    pub(crate) fn parts_of(&self, id: &[u8]) -> &AccountParts {
         let found = self.annexes.find(hash_of(id), |(of, _)| **of == *id);
         let (_, annex) = found.expect("an account that is kept in parts has an annex");
         annex

@@ -25,7 +25,7 @@ impl Blocks {
     }
 
     /// Returns a block of this length with arbitrary content.
-    pub(crate) fn take(&mut self, len: usize) -> Box<[u8]> {
+    pub(crate) fn allocate(&mut self, len: usize) -> Box<[u8]> {
         let kept = self.kept.get_mut(len / self.step).and_then(Vec::pop);
         match kept {
             Some(block) if block.len() == len => {
@@ -68,9 +68,9 @@ mod tests {
         blocks.keep(vec![7; 40].into());
         blocks.keep(vec![8; 56].into());
         assert_eq!(blocks.memory_bytes(), 96);
-        assert_eq!(*blocks.take(56), [8; 56]);
-        assert_eq!(*blocks.take(56), [0; 56]);
-        assert_eq!(*blocks.take(40), [7; 40]);
+        assert_eq!(*blocks.allocate(56), [8; 56]);
+        assert_eq!(*blocks.allocate(56), [0; 56]);
+        assert_eq!(*blocks.allocate(40), [7; 40]);
         assert_eq!(blocks.memory_bytes(), 0);
         for len in (8..2_000).step_by(16) {
             let before = blocks.memory_bytes();
@@ -83,6 +83,6 @@ mod tests {
             assert!((blocks.memory_bytes() - before) as usize <= LENGTH_BYTES_MAX, "{len}");
         }
         assert!(blocks.memory_bytes() as usize <= BYTES_MAX);
-        assert_eq!(blocks.take(3_000).len(), 3_000);
+        assert_eq!(blocks.allocate(3_000).len(), 3_000);
     }
 }

@@ -198,7 +198,7 @@ impl TableEntry {
         let end = start + value.len();
         let len = allocation_len(end);
         if len > self.0.len() || len + len / 4 < self.0.len() {
-            let mut block = blocks.take(len);
+            let mut block = blocks.allocate(len);
             block[..start].copy_from_slice(&self.0[..start]);
             blocks.keep(std::mem::replace(&mut self.0, block));
         }

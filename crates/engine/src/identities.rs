@@ -21,7 +21,7 @@ pub struct UniqueIdentities {
 
 impl UniqueIdentities {
     /// Creates the claims for these kinds.
-    pub fn of(kinds: &[Name]) -> UniqueIdentities {
+    pub fn with_kinds(kinds: &[Name]) -> UniqueIdentities {
         UniqueIdentities { kinds: kinds.into(), claims: Arc::default() }
     }
 

@@ -233,7 +233,7 @@ impl ChangeVisitor for Applied<'_> {
 
     #[expect(clippy::inline_always, reason = "where an op is read its kind is known")]
     #[inline(always)]
-    fn take(&mut self, op: Op) {
+    fn visit(&mut self, op: Op) {
         apply_op(self.account, self.named, &op, self.at);
         op.discard();
     }

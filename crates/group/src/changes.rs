@@ -27,7 +27,7 @@ pub(super) struct Changes {
 impl Changes {
     /// Logs what has changed since the previous view.
     pub(super) fn tell(&mut self, view: &View, now_ms: i64) {
-        for line in self.take(view, now_ms) {
+        for line in self.take_lines(view, now_ms) {
             match line {
                 ChangeLine::Alarm(text) => tracing::warn!("{text}"),
                 ChangeLine::Note(text) => tracing::info!("{text}"),
@@ -35,7 +35,7 @@ impl Changes {
         }
     }
 
-    fn take(&mut self, view: &View, now_ms: i64) -> Vec<ChangeLine> {
+    fn take_lines(&mut self, view: &View, now_ms: i64) -> Vec<ChangeLine> {
         let mut lines = Vec::new();
         if self.before.as_ref() != Some(view) {
             let before = self.before.replace(view.clone());
@@ -211,8 +211,8 @@ mod tests {
 
     /// Returns the lines for a view, and asserts that they are not logged twice.
     fn told(changes: &mut Changes, view: &View, now_ms: i64) -> Vec<String> {
-        let lines = changes.take(view, now_ms);
-        assert_eq!(changes.take(view, now_ms), [], "it is told once");
+        let lines = changes.take_lines(view, now_ms);
+        assert_eq!(changes.take_lines(view, now_ms), [], "it is told once");
         let text = |line| match line {
             ChangeLine::Alarm(text) => format!("WARN {text}"),
             ChangeLine::Note(text) => format!("INFO {text}"),

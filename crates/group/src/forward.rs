@@ -68,7 +68,7 @@ impl Forwarder {
     }
 
     /// Takes over a client's connection.
-    pub(crate) fn take(&self, client: TcpStream) {
+    pub(crate) fn accept_client(&self, client: TcpStream) {
         // If the thread has ended, this drops the connection, which closes it.
         if self.clients.send(client).is_ok() {
             self.wake();
@@ -156,7 +156,7 @@ impl ForwardJob {
             }
             let leader = self.leader.lock().unwrap_or_else(PoisonError::into_inner).clone();
             self.part_from_others(&leader);
-            self.take(&leader);
+            self.connect_waiting(&leader);
             for event in &events {
                 if event.token() != WAKER {
                     self.pump(event.token().0 / 2);
@@ -175,7 +175,7 @@ impl ForwardJob {
     }
 
     /// Connects waiting clients to the leader, and refuses those that have waited too long.
-    fn take(&mut self, leader: &Leader) {
+    fn connect_waiting(&mut self, leader: &Leader) {
         let now_ms = self.clock.read().uptime_ms;
         while let Ok(client) = self.taken.try_recv() {
             if self.pairs.len() + self.waiting.len() >= self.connections_max {
@@ -345,7 +345,7 @@ mod tests {
         client.set_read_timeout(Some(Duration::from_secs(60))).expect("a time-out");
         let (taken, _) = door.accept().expect("it came");
         taken.set_nonblocking(true).expect("it may not wait");
-        forwarder.take(TcpStream::from_std(taken));
+        forwarder.accept_client(TcpStream::from_std(taken));
         client
     }
 

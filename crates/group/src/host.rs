@@ -231,7 +231,7 @@ impl Host {
                             stopping.get_or_insert(0);
                             self.groups.iter_mut().for_each(ShardGroup::core_has_ended);
                         }
-                        self.take(input);
+                        self.process_input(input);
                         taken += 1;
                         if taken < INPUTS_MAX {
                             inputs = inbox.try_recv().ok();
@@ -282,7 +282,7 @@ impl Host {
         }
     }
 
-    fn take(&mut self, input: Input) {
+    fn process_input(&mut self, input: Input) {
         match input {
             Input::Core(shard, news) => self.with(shard, |group| group.on_core_message(news)),
             Input::Stored(shard, stored) => self.with(shard, |group| group.stored(stored)),

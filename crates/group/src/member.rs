@@ -54,7 +54,7 @@ impl Member {
 
     /// Takes over a client's connection to the main port, and forwards it to the leader.
     pub fn forward(&self, client: TcpStream) {
-        self.forwarder.take(client);
+        self.forwarder.accept_client(client);
     }
 
     /// Returns the routes from doors of this process to the leader, for use while this node does not lead.

@@ -141,7 +141,7 @@ impl Membership {
 
     /// Returns the recent health of another node. None if it is not connected, or has not sent any lately.
     pub(super) fn health(&self, node: NodeId) -> Option<&Health> {
-        self.healths.of(node).filter(|_| self.is_connected(node))
+        self.healths.health_of(node).filter(|_| self.is_connected(node))
     }
 
     /// Returns the health that this node sends to the others.

@@ -18,7 +18,7 @@ impl Budget {
         Budget { steps_left: STEPS_MAX }
     }
 
-    fn take(&mut self, steps: usize) -> Result<(), BudgetSpent> {
+    fn spend(&mut self, steps: usize) -> Result<(), BudgetSpent> {
         self.steps_left = self.steps_left.checked_sub(steps as u64).ok_or(BudgetSpent)?;
         Ok(())
     }
@@ -41,7 +41,7 @@ pub(crate) fn matches(
     budget: &mut Budget,
 ) -> Result<bool, BudgetSpent> {
     if text.is_empty() {
-        budget.take(pattern.len())?;
+        budget.spend(pattern.len())?;
         return Ok(pattern.iter().all(|&byte| byte == b'*'));
     }
     Matcher { any_case: true }.matches(pattern, text, budget)
@@ -77,7 +77,7 @@ impl Matcher {
         let mut star: Option<(usize, usize)> = None;
         while t < text.len() {
             if pattern.get(p) == Some(&b'*') {
-                budget.take(1)?;
+                budget.spend(1)?;
                 star = Some((p, t));
                 p += 1;
                 if p == pattern.len() {
@@ -86,7 +86,7 @@ impl Matcher {
                 continue;
             }
             let (len, is_match) = self.one(&pattern[p..], text[t]);
-            budget.take(len.max(1))?;
+            budget.spend(len.max(1))?;
             if is_match {
                 p += len;
                 t += 1;
@@ -99,7 +99,7 @@ impl Matcher {
             }
         }
         // The text has ended: only stars may be left.
-        budget.take(pattern.len() - p)?;
+        budget.spend(pattern.len() - p)?;
         Ok(pattern[p..].iter().all(|&byte| byte == b'*'))
     }
 

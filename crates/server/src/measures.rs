@@ -120,7 +120,7 @@ impl Measures {
         self.requests.add(requests);
     }
 
-    pub(crate) fn of(&self, id: CommandId) -> CommandCounts {
+    pub(crate) fn counts_of(&self, id: CommandId) -> CommandCounts {
         self.commands[id.index()]
     }
 }
@@ -136,7 +136,7 @@ mod tests {
         let specs = || table::all().flat_map(|spec| [spec].into_iter().chain(spec.subcommands));
         specs().for_each(|spec| measures.count(Some(spec), true));
         for spec in specs() {
-            let tally = measures.of(spec.id);
+            let tally = measures.counts_of(spec.id);
             assert_eq!((tally.calls, tally.errors), (1, 1), "{}", spec.name);
         }
     }
@@ -160,7 +160,7 @@ mod tests {
         let mut all = Measures::default();
         all.add(&measures);
         all.add(&measures);
-        assert_eq!(all.of(CommandId::Hot(HotId::Get)).duration_ns, 40);
-        assert_eq!(all.of(CommandId::Hot(HotId::Set)).duration_ns, 20);
+        assert_eq!(all.counts_of(CommandId::Hot(HotId::Get)).duration_ns, 40);
+        assert_eq!(all.counts_of(CommandId::Hot(HotId::Set)).duration_ns, 20);
     }
 }

@@ -29,7 +29,7 @@ impl<T> Default for ObjectPool<T> {
 }
 
 impl<T: MemorySize> ObjectPool<T> {
-    pub(crate) fn take(&mut self) -> Option<T> {
+    pub(crate) fn take_object(&mut self) -> Option<T> {
         let object = self.objects.pop()?;
         self.bytes -= object.memory_bytes();
         Some(object)

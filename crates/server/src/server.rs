@@ -289,5 +289,5 @@ fn open(
 
 /// Returns the kinds of identities that are unique; None when there are none.
 fn unique(kinds: &[Name]) -> Option<UniqueIdentities> {
-    (!kinds.is_empty()).then(|| UniqueIdentities::of(kinds))
+    (!kinds.is_empty()).then(|| UniqueIdentities::with_kinds(kinds))
 }

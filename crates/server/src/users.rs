@@ -161,7 +161,7 @@ impl Users {
     /// Returns the user of a token. Every hash is compared, in a time that does not depend on how much of the token is
     /// right.
     pub fn of_token(&self, token: &[u8]) -> Option<Admitted> {
-        let (given, roster) = (TokenHash::of(token), self.roster());
+        let (given, roster) = (TokenHash::hash(token), self.roster());
         let mut found = None;
         for (hash, user) in &roster.tokens {
             if hash.is(&given) {

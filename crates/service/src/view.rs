@@ -191,7 +191,7 @@ pub struct BucketTotals {
 
 impl AccountView {
     /// Returns the view of an account at the host's clock `now`. Everything due must already be applied to `account`.
-    pub fn of(account: &Account, now: Time) -> AccountView {
+    pub fn of_account(account: &Account, now: Time) -> AccountView {
         let now = now.on(Some(account));
         let bucket = |bucket: &Bucket| BucketView {
             id: bucket.id,
@@ -238,20 +238,20 @@ impl AccountView {
             buckets: account.buckets.iter().map(bucket).collect(),
             counters: counters.collect(),
             limits: limits.collect(),
-            sessions: account.sessions.iter().map(SessionRow::of).collect(),
+            sessions: account.sessions.iter().map(SessionRow::from_session).collect(),
         }
     }
 }
 
 impl SessionRow {
-    fn of(session: &Session) -> SessionRow {
+    fn from_session(session: &Session) -> SessionRow {
         SessionRow { id: session.id, version: session.version, deadline: session.deadline }
     }
 }
 
 impl SessionView {
     /// Returns the view of an open session of an account at the host's clock `now`.
-    pub fn of(account: &Account, session: &Session, now: Time) -> SessionView {
+    pub fn of_session(account: &Account, session: &Session, now: Time) -> SessionView {
         let items = session.items.iter().map(|item| ItemView {
             key: item.key,
             unit: item.unit,
@@ -264,8 +264,8 @@ impl SessionView {
             uncollected: item.uncollected,
         });
         SessionView {
-            account: AccountView::of(account, now),
-            row: SessionRow::of(session),
+            account: AccountView::of_account(account, now),
+            row: SessionRow::from_session(session),
             validity_ms: session.validity_ms,
             tcc_ms: session.tcc_ms,
             overrun: session.overrun,
@@ -278,7 +278,7 @@ impl SessionView {
 
 impl AuditView {
     /// Returns the totals of an account at the host's clock `now`.
-    pub fn of(account: &Account, now: Time) -> AuditView {
+    pub fn of_account(account: &Account, now: Time) -> AuditView {
         let now = now.on(Some(account));
         let buckets = account.buckets.iter().map(|bucket| BucketTotals {
             id: bucket.id,

@@ -41,19 +41,19 @@ impl Inbox {
     /// `wanted` tickets are out.
     pub async fn next(&self, wanted: usize) -> (usize, RedisResult<Value>) {
         poll_fn(|context| {
-            if let Some(reply) = self.state().take(wanted) {
+            if let Some(reply) = self.state().take_reply(wanted) {
                 return Poll::Ready(reply);
             }
             self.waker.register(context.waker());
             // A reply may have arrived before the waker was registered.
-            self.state().take(wanted).map_or(Poll::Pending, Poll::Ready)
+            self.state().take_reply(wanted).map_or(Poll::Pending, Poll::Ready)
         })
         .await
     }
 
     /// Returns a reply that has arrived, without waiting.
-    pub fn take(&self) -> Option<(usize, RedisResult<Value>)> {
-        self.state().take(0)
+    pub fn try_next(&self) -> Option<(usize, RedisResult<Value>)> {
+        self.state().take_reply(0)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -66,7 +66,7 @@ impl State {
         self.has_failed || self.replies.len() >= self.wanted
     }
 
-    fn take(&mut self, wanted: usize) -> Option<(usize, RedisResult<Value>)> {
+    fn take_reply(&mut self, wanted: usize) -> Option<(usize, RedisResult<Value>)> {
         self.wanted = wanted;
         if !self.is_enough() {
             return None;

@@ -287,7 +287,10 @@ impl Shared {
                     break;
                 };
                 let bytes = buffer.filled();
-                if read.is_err() || bytes.is_empty() || self.take(bytes, &mut rest).is_err() {
+                if read.is_err()
+                    || bytes.is_empty()
+                    || self.deliver_replies(bytes, &mut rest).is_err()
+                {
                     return Poll::Ready(());
                 }
             }
@@ -359,7 +362,7 @@ impl Shared {
 
     /// Delivers the replies in these bytes. `rest` holds the beginning of the first reply, and in the end that of the
     /// next.
-    fn take(&self, bytes: &[u8], rest: &mut Vec<u8>) -> RedisResult<()> {
+    fn deliver_replies(&self, bytes: &[u8], rest: &mut Vec<u8>) -> RedisResult<()> {
         let foreign = || RedisError::from((ErrorKind::Parse, "this is no reply"));
         // Copy bytes only when a reply is split between two reads.
         let joined = !rest.is_empty();

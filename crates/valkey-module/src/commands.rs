@@ -106,7 +106,7 @@ fn execute(context: &Context, names: &[Name<'_>], room: &mut CommandBuffers) {
             let protocol = if context.is_resp3() { Protocol::Resp3 } else { Protocol::Resp2 };
             let mut reply = Reply::new(formed, protocol);
             let key = open(context, spec, names);
-            match take(spec, names, requests) {
+            match copy_arguments(spec, names, requests) {
                 Some(len_max) => reply.error(format_args!(
                     "INVALID 10 the arguments are longer than {len_max} bytes"
                 )),
@@ -145,7 +145,7 @@ fn open<'c>(context: &'c Context, spec: &Spec, names: &[Name<'c>]) -> Option<Ope
 
 /// Copies the arguments, or returns the bound that they exceed, which is that of `scurry serve`. Commands from a
 /// primary are not bounded: an account may be longer than any argument of a client.
-fn take(spec: &Spec, names: &[Name<'_>], requests: &mut Requests) -> Option<usize> {
+fn copy_arguments(spec: &Spec, names: &[Name<'_>], requests: &mut Requests) -> Option<usize> {
     let any = u32::MAX as usize;
     let (argument_len_max, request_len_max) = match (spec.id, RequestLimits::default()) {
         (CommandId::Node(_), _) => (any, any),

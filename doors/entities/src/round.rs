@@ -156,7 +156,7 @@ impl<'a> QuorumRequest<'a> {
         while self.outstanding + self.absent.len() > 0 {
             let event = if self.is_over() {
                 // Take the replies that have arrived, and wait for no more.
-                Either::Left(self.inbox.take()?)
+                Either::Left(self.inbox.try_next()?)
             } else if let Ok(event) = timeout_at(self.until, self.event(wanted)).await {
                 event
             } else {

@@ -24,7 +24,7 @@ pub(crate) struct Bounds(BTreeMap<&'static str, u64>);
 
 impl Bounds {
     /// Asks the store for its bounds. Returns none if it does not answer or refuses the question to this door.
-    pub(crate) async fn of(store: &dyn Service) -> Bounds {
+    pub(crate) async fn ask(store: &dyn Service) -> Bounds {
         let Ok(StoreReply::Settings(settings)) = store.read_store(StoreRead::Bounds).await else {
             return Bounds::default();
         };

@@ -138,7 +138,7 @@ pub(crate) fn chain(input: &Input) -> Result<Request, Problem> {
 
 /// Reads one command of a chain, by building the [`Input`] of the request alone.
 fn link(input: &Input, mut members: Map<String, Json>) -> Result<Write, Problem> {
-    let word: String = take(&mut members, "operation")?;
+    let word: String = remove_string(&mut members, "operation")?;
     let Some(one) = CHAINABLE.iter().find(|one| one.word == word) else {
         let words = CHAINABLE.map(|one| one.word).join(", ");
         let why = format!("must be one of {words}");
@@ -174,7 +174,7 @@ fn as_key(id: &str) -> Result<HeaderValue, Problem> {
 }
 
 /// Removes and returns a member that must be a string.
-fn take(members: &mut Map<String, Json>, name: &str) -> Result<String, Problem> {
+fn remove_string(members: &mut Map<String, Json>, name: &str) -> Result<String, Problem> {
     match members.remove(name) {
         Some(Json::String(text)) => Ok(text),
         other => {
@@ -186,7 +186,7 @@ fn take(members: &mut Map<String, Json>, name: &str) -> Result<String, Problem> 
 
 /// Removes and returns a member that must be an id.
 fn text<const MAX: usize>(members: &mut Map<String, Json>, name: &str) -> Result<String, Problem> {
-    let given = take(members, name)?;
+    let given = remove_string(members, name)?;
     let checked = Text::<MAX>::new(given);
     let place = format!("/{name}");
     let checked = checked.map_err(|why| field_problem(FaultLocation::Body(&place), &why))?;

@@ -75,7 +75,7 @@ impl DocumentCache {
         DocumentCache { is_open, last: Mutex::default() }
     }
 
-    pub(crate) fn of(&self, bounds: Bounds) -> Bytes {
+    pub(crate) fn document(&self, bounds: Bounds) -> Bytes {
         // Locked while the document is built, so that concurrent requests build it only once.
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, text)) = last.as_ref().filter(|(known, _)| *known == bounds) {

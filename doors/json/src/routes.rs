@@ -52,7 +52,7 @@ fn of_role(role: Role, service: &Arc<dyn Service>, is_open: bool) -> Router {
         let (service, texts) = (Arc::clone(service), Arc::new(DocumentCache::new(is_open)));
         let document = async move || {
             let kind = HeaderValue::from_static("application/json");
-            ([(header::CONTENT_TYPE, kind)], texts.of(Bounds::of(&*service).await))
+            ([(header::CONTENT_TYPE, kind)], texts.document(Bounds::ask(&*service).await))
         };
         router = router
             .route("/v1/openapi.json", get(document))

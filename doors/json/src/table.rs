@@ -8,13 +8,13 @@ use crate::text::{AccountId, Name, Status};
 use crate::{answer, answers_from_replies, body, build, chain, totals};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
-fn of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
+fn schema_of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
     generator.subschema_for::<T>()
 }
 
-const DONE: SchemaOf = of::<answer::Done>;
-const MOVED: SchemaOf = of::<answer::Moved>;
-const SESSION: SchemaOf = of::<answer::SessionAnswer>;
+const DONE: SchemaOf = schema_of::<answer::Done>;
+const MOVED: SchemaOf = schema_of::<answer::Moved>;
+const SESSION: SchemaOf = schema_of::<answer::SessionAnswer>;
 
 const ACCOUNT: &str = "/v1/accounts/{account}";
 const OF_SESSION: &str = "/v1/accounts/{account}/sessions/{session}";
@@ -43,7 +43,7 @@ pub(crate) static OPERATIONS: &[Operation] = &[
         status: 201,
         retry: Retry::StateOrKey,
         body: Some((
-            of::<body::AccountCreation>,
+            schema_of::<body::AccountCreation>,
             r#"{"buckets":[{"bucket":"main","unit":"cent","amount":1000},{"bucket":"data","unit":"octet","amount":5000000}]}"#,
         )),
         work: OperationWork::Account(build::create, answers_from_replies::done),
@@ -56,7 +56,7 @@ pub(crate) static OPERATIONS: &[Operation] = &[
         command: "SCUR.GET",
         retry: Retry::Read,
         work: OperationWork::Account(build::get, answers_from_replies::account),
-        answer: of::<answer::AccountBody>,
+        answer: schema_of::<answer::AccountBody>,
         ..BLANK
     },
     Operation {
@@ -67,7 +67,7 @@ pub(crate) static OPERATIONS: &[Operation] = &[
         query: &[Parameter {
             name: "force",
             required: false,
-            schema: of::<bool>,
+            schema: schema_of::<bool>,
             description: "Does not wait until remembered ids are forgotten.",
         }],
         work: OperationWork::Account(build::delete, answers_from_replies::done),
@@ -80,7 +80,7 @@ pub(crate) static OPERATIONS: &[Operation] = &[
         path: "/v1/accounts/{account}/status",
         command: "SCUR.STATUS",
         retry: Retry::StateOrKey,
-        body: Some((of::<body::StatusChange>, r#"{"status":"active"}"#)),
+        body: Some((schema_of::<body::StatusChange>, r#"{"status":"active"}"#)),
         work: OperationWork::Account(build::status, answers_from_replies::done),
         answer: DONE,
         ..BLANK
@@ -92,7 +92,7 @@ pub(crate) static OPERATIONS: &[Operation] = &[
         command: "SCUR.AUDIT",
         retry: Retry::Read,
         work: OperationWork::Account(build::audit, answers_from_replies::audit),
-        answer: of::<answer::Audit>,
+        answer: schema_of::<answer::Audit>,
         ..BLANK
     },
     Operation {
@@ -109,42 +109,42 @@ pub(crate) static OPERATIONS: &[Operation] = &[
             Parameter {
                 name: "from_ms",
                 required: false,
-                schema: of::<BoundedInteger<1>>,
+                schema: schema_of::<BoundedInteger<1>>,
                 description: "Begin of the period, ms of the UNIX epoch.",
             },
             Parameter {
                 name: "to_ms",
                 required: false,
-                schema: of::<BoundedInteger<1>>,
+                schema: schema_of::<BoundedInteger<1>>,
                 description: "End of the period, after its begin.",
             },
             Parameter {
                 name: "unit",
                 required: false,
-                schema: of::<Name>,
+                schema: schema_of::<Name>,
                 description: "The unit.",
             },
             Parameter {
                 name: "limit",
                 required: false,
-                schema: of::<BoundedInteger<1, ENTRIES_MAX>>,
+                schema: schema_of::<BoundedInteger<1, ENTRIES_MAX>>,
                 description: "Elements of an answer at most.",
             },
             Parameter {
                 name: "cursor",
                 required: false,
-                schema: of::<Position>,
+                schema: schema_of::<Position>,
                 description: "That of the answer before, to go on.",
             },
             Parameter {
                 name: "newest_first",
                 required: false,
-                schema: of::<bool>,
+                schema: schema_of::<bool>,
                 description: "The newest entry first, instead of the oldest.",
             },
         ],
         work: OperationWork::Store(statement::build, statement::read),
-        answer: of::<answer::StatementBody>,
+        answer: schema_of::<answer::StatementBody>,
         ..BLANK
     },
     Operation {
@@ -156,7 +156,7 @@ pub(crate) static OPERATIONS: &[Operation] = &[
         notes: "Those of all nodes of the store, added up, with the check of conservation.",
         retry: Retry::Read,
         work: OperationWork::Store(build::totals, answers_from_replies::totals),
-        answer: of::<totals::TotalsBody>,
+        answer: schema_of::<totals::TotalsBody>,
         ..BLANK
     },
     Operation {
@@ -173,30 +173,30 @@ pub(crate) static OPERATIONS: &[Operation] = &[
             Parameter {
                 name: "cursor",
                 required: false,
-                schema: of::<Cursor>,
+                schema: schema_of::<Cursor>,
                 description: "That of the answer before, to go on.",
             },
             Parameter {
                 name: "limit",
                 required: false,
-                schema: of::<BoundedInteger<1, LIMIT_MAX>>,
+                schema: schema_of::<BoundedInteger<1, LIMIT_MAX>>,
                 description: "Elements of an answer at most.",
             },
             Parameter {
                 name: "prefix",
                 required: false,
-                schema: of::<AccountId>,
+                schema: schema_of::<AccountId>,
                 description: "Ids that begin so.",
             },
             Parameter {
                 name: "status",
                 required: false,
-                schema: of::<Status>,
+                schema: schema_of::<Status>,
                 description: "Accounts of this status.",
             },
         ],
         work: OperationWork::Store(build::list, answers_from_replies::listed),
-        answer: of::<answer::AccountList>,
+        answer: schema_of::<answer::AccountList>,
         ..BLANK
     },
     Operation {
@@ -207,7 +207,7 @@ pub(crate) static OPERATIONS: &[Operation] = &[
         notes: "Every server of the store is asked; an identity without an account is an empty list.",
         retry: Retry::Read,
         work: OperationWork::Store(build::find, answers_from_replies::found),
-        answer: of::<answer::FoundAccounts>,
+        answer: schema_of::<answer::FoundAccounts>,
         ..BLANK
     },
     Operation {
@@ -222,18 +222,18 @@ pub(crate) static OPERATIONS: &[Operation] = &[
             Parameter {
                 name: "unit",
                 required: true,
-                schema: of::<Name>,
+                schema: schema_of::<Name>,
                 description: "The unit.",
             },
             Parameter {
                 name: "amount",
                 required: true,
-                schema: of::<BoundedInteger<1>>,
+                schema: schema_of::<BoundedInteger<1>>,
                 description: "The amount.",
             },
         ],
         work: OperationWork::Account(build::check, answers_from_replies::checked),
-        answer: of::<answer::Checked>,
+        answer: schema_of::<answer::Checked>,
         ..BLANK
     },
     Operation {
@@ -241,7 +241,7 @@ pub(crate) static OPERATIONS: &[Operation] = &[
         tag: OpenApiTag::Buckets,
         path: "/v1/accounts/{account}/top-ups",
         command: "SCUR.TOPUP",
-        body: Some((of::<body::TopUp>, r#"{"bucket":"main","amount":500}"#)),
+        body: Some((schema_of::<body::TopUp>, r#"{"bucket":"main","amount":500}"#)),
         work: OperationWork::Account(build::top_up, answers_from_replies::moved),
         ..BLANK
     },
@@ -250,7 +250,7 @@ pub(crate) static OPERATIONS: &[Operation] = &[
         tag: OpenApiTag::Buckets,
         path: "/v1/accounts/{account}/adjustments",
         command: "SCUR.ADJUST",
-        body: Some((of::<body::Adjustment>, r#"{"bucket":"main","amount":-20}"#)),
+        body: Some((schema_of::<body::Adjustment>, r#"{"bucket":"main","amount":-20}"#)),
         work: OperationWork::Account(build::adjust, answers_from_replies::moved),
         ..BLANK
     },
@@ -260,7 +260,7 @@ pub(crate) static OPERATIONS: &[Operation] = &[
         method: Method::Patch,
         path: "/v1/accounts/{account}/buckets/{bucket}",
         command: "SCUR.BUCKET",
-        body: Some((of::<body::BucketChange>, r#"{"floor":-100}"#)),
+        body: Some((schema_of::<body::BucketChange>, r#"{"floor":-100}"#)),
         work: OperationWork::Account(build::change_bucket, answers_from_replies::moved),
         ..BLANK
     },
@@ -279,7 +279,7 @@ pub(crate) static OPERATIONS: &[Operation] = &[
         tag: OpenApiTag::Debits,
         path: "/v1/accounts/{account}/debits",
         command: "SCUR.DEBIT",
-        body: Some((of::<body::Debit>, r#"{"unit":"cent","amount":30}"#)),
+        body: Some((schema_of::<body::Debit>, r#"{"unit":"cent","amount":30}"#)),
         work: OperationWork::Account(build::debit, answers_from_replies::moved),
         ..BLANK
     },
@@ -288,7 +288,7 @@ pub(crate) static OPERATIONS: &[Operation] = &[
         tag: OpenApiTag::Debits,
         path: "/v1/accounts/{account}/refunds",
         command: "SCUR.REFUND",
-        body: Some((of::<body::Refund>, r#"{"debit":"order-77","amount":10}"#)),
+        body: Some((schema_of::<body::Refund>, r#"{"debit":"order-77","amount":10}"#)),
         work: OperationWork::Account(build::refund, answers_from_replies::moved),
         ..BLANK
     },
@@ -297,7 +297,7 @@ pub(crate) static OPERATIONS: &[Operation] = &[
         tag: OpenApiTag::Limits,
         path: "/v1/accounts/{account}/counters/{counter}",
         command: "SCUR.COUNTER",
-        body: Some((of::<body::Count>, r#"{"amount":1,"period":"day"}"#)),
+        body: Some((schema_of::<body::Count>, r#"{"amount":1,"period":"day"}"#)),
         work: OperationWork::Account(build::count, answers_from_replies::moved),
         ..BLANK
     },
@@ -307,7 +307,10 @@ pub(crate) static OPERATIONS: &[Operation] = &[
         method: Method::Put,
         path: "/v1/accounts/{account}/limits/{limit}",
         command: "SCUR.LIMIT",
-        body: Some((of::<body::LimitSetting>, r#"{"unit":"cent","amount":500,"period":"day"}"#)),
+        body: Some((
+            schema_of::<body::LimitSetting>,
+            r#"{"unit":"cent","amount":500,"period":"day"}"#,
+        )),
         work: OperationWork::Account(build::set_limit, answers_from_replies::moved),
         ..BLANK
     },
@@ -329,11 +332,11 @@ pub(crate) static OPERATIONS: &[Operation] = &[
         notes: "Each command is one of reserve, update, terminate, debit, top_up and refund, with what its request says in path, Idempotency-Key (`transaction`) and body. A command asks for its own role. Send the same commands again when the outcome is unknown.",
         retry: Retry::Commands,
         body: Some((
-            of::<chain::Chain>,
+            schema_of::<chain::Chain>,
             r#"{"commands":[{"account":"{bank}alice","operation":"debit","transaction":"move-1","unit":"cent","amount":30},{"account":"{bank}bob","operation":"top_up","transaction":"move-1","bucket":"main","amount":30}]}"#,
         )),
         work: OperationWork::Account(chain::chain, answers_from_replies::chain),
-        answer: of::<answer::ChainAnswer>,
+        answer: schema_of::<answer::ChainAnswer>,
         ..BLANK
     },
     Operation {
@@ -345,7 +348,7 @@ pub(crate) static OPERATIONS: &[Operation] = &[
         notes: "This one shows the open sessions alone.",
         retry: Retry::Read,
         work: OperationWork::Account(build::get, answers_from_replies::sessions),
-        answer: of::<answer::Sessions>,
+        answer: schema_of::<answer::Sessions>,
         ..BLANK
     },
     Operation {
@@ -356,7 +359,7 @@ pub(crate) static OPERATIONS: &[Operation] = &[
         status: 201,
         retry: Retry::Request,
         body: Some((
-            of::<body::SessionOpening>,
+            schema_of::<body::SessionOpening>,
             r#"{"request":0,"items":[{"key":1,"unit":"octet","requested":1000000}]}"#,
         )),
         work: OperationWork::Account(build::reserve, answers_from_replies::session),
@@ -371,7 +374,7 @@ pub(crate) static OPERATIONS: &[Operation] = &[
         command: "SCUR.SESSION",
         retry: Retry::Read,
         work: OperationWork::Account(build::get_session, answers_from_replies::open_session),
-        answer: of::<answer::OpenSession>,
+        answer: schema_of::<answer::OpenSession>,
         ..BLANK
     },
     Operation {
@@ -381,7 +384,7 @@ pub(crate) static OPERATIONS: &[Operation] = &[
         command: "SCUR.UPDATE",
         retry: Retry::Request,
         body: Some((
-            of::<body::SessionUpdate>,
+            schema_of::<body::SessionUpdate>,
             r#"{"request":1,"items":[{"key":1,"unit":"octet","used":800000,"requested":1000000}]}"#,
         )),
         work: OperationWork::Account(build::update, answers_from_replies::session),
@@ -395,7 +398,7 @@ pub(crate) static OPERATIONS: &[Operation] = &[
         command: "SCUR.TERMINATE",
         retry: Retry::Request,
         body: Some((
-            of::<body::SessionEnd>,
+            schema_of::<body::SessionEnd>,
             r#"{"request":2,"items":[{"key":1,"unit":"octet","used":1200}]}"#,
         )),
         work: OperationWork::Account(build::terminate, answers_from_replies::session),

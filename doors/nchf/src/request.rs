@@ -170,14 +170,14 @@ impl MultipleUnitUsage {
             let read_so = counted.iter().filter(|units| kind_of(units) == Some(of));
             read_so.into_iter().try_fold(0i64, |sum, units| {
                 // None here is an amount beyond 63 bits: `kind_of` has found that the kind is given.
-                let amount = units.of(of).ok().flatten();
+                let amount = units.amount_of(of).ok().flatten();
                 let sum = amount.and_then(|amount| sum.checked_add(amount));
                 sum.ok_or_else(|| too_many("usedUnitContainer"))
             })
         };
         let requested = match &self.requested_unit {
             Some(units) => {
-                let said = units.of(kind).map_err(|_| too_many("requestedUnit"))?;
+                let said = units.amount_of(kind).map_err(|_| too_many("requestedUnit"))?;
                 Some(said.unwrap_or(kind.default_amount()))
             }
             None => None,

@@ -71,7 +71,7 @@ pub(crate) struct AmountOverflow;
 impl UnitAmounts {
     /// Returns the amount of a kind. None if it is not given. A volume is the total, or else the sum of uplink and
     /// downlink.
-    pub(crate) fn of(&self, kind: UnitKind) -> Result<Option<i64>, AmountOverflow> {
+    pub(crate) fn amount_of(&self, kind: UnitKind) -> Result<Option<i64>, AmountOverflow> {
         let amount = match kind {
             UnitKind::Time => self.time.map(u64::from),
             UnitKind::Service => self.service_specific_units,
@@ -90,7 +90,7 @@ impl UnitAmounts {
 
     /// Reports whether an amount of this kind is given, valid or too large.
     pub(crate) fn has(&self, kind: UnitKind) -> bool {
-        !matches!(self.of(kind), Ok(None))
+        !matches!(self.amount_of(kind), Ok(None))
     }
 
     /// Returns the kinds of which an amount is given.

@@ -86,7 +86,7 @@ fn frames(life: &[(&str, Change, Option<Account>)]) -> Vec<(&'static str, Vec<u8
     let mut sealed = |writer: &mut FrameWriter, name| {
         writer.seal(0, at);
         let mut bytes = Vec::new();
-        writer.take(&mut bytes);
+        writer.take_sealed(&mut bytes);
         frames.push((name, bytes));
     };
     for (_, change, account) in life {
@@ -111,7 +111,7 @@ fn chunks(life: &[(&str, Change, Option<Account>)]) -> Vec<(&'static str, Vec<u8
     let mut sealed = |writer: &mut ChunkWriter, name| {
         writer.seal(Positions { from: 0, to: 0 }, 9);
         let mut bytes = Vec::new();
-        writer.take(&mut bytes);
+        writer.take_sealed(&mut bytes);
         chunks.push((name, bytes));
     };
     for account in life.iter().filter_map(|(_, _, account)| account.as_ref()).skip(3).take(2) {

@@ -39,6 +39,6 @@ fn read(chunk: &Chunk<'_>, data: &[u8]) {
     assert_eq!(writer.count(), chunk.count(), "entries are missing");
     writer.seal(chunk.positions(), chunk.as_of());
     let mut bytes = Vec::new();
-    writer.take(&mut bytes);
+    writer.take_sealed(&mut bytes);
     assert_eq!(bytes, data[..chunk.len()], "a chunk has two forms");
 }

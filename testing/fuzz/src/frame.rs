@@ -115,7 +115,7 @@ fn read(frame: &Frame<'_>) {
     assert_eq!(count, frame.count(), "records are missing");
     writer.seal(frame.synced(), frame.at());
     let mut bytes = Vec::new();
-    writer.take(&mut bytes);
+    writer.take_sealed(&mut bytes);
     let Framed::Frame(again) = read_frame(seal(), &bytes) else { panic!("its own is refused") };
     assert_eq!(
         (again.first(), again.synced(), again.at()),

@@ -143,7 +143,7 @@ impl Run {
     fn listen(&mut self) -> bool {
         let mut alive = self.endpoint.tick(self.now_ms).is_ok();
         while alive && (self.fabric.carry(self.end) || self.fabric.complete(self.end)) {}
-        while alive && let Some(told) = self.fabric.take(self.end) {
+        while alive && let Some(told) = self.fabric.next_event(self.end) {
             alive = self.endpoint.event(told.event(), self.now_ms).is_ok();
         }
         while self.fabric.carry(self.end) {}

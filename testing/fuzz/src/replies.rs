@@ -22,24 +22,24 @@ pub fn check(data: &[u8]) {
 }
 
 /// Takes this many bytes of the input, or the rest.
-fn take<'a>(rest: &mut &'a [u8], len: usize) -> &'a [u8] {
+fn read_up_to<'a>(rest: &mut &'a [u8], len: usize) -> &'a [u8] {
     let (taken, left) = rest.split_at(len.min(rest.len()));
     *rest = left;
     taken
 }
 
 fn number(rest: &mut &[u8]) -> i64 {
-    take(rest, 8).iter().fold(0, |number, &byte| number << 8 | i64::from(byte))
+    read_up_to(rest, 8).iter().fold(0, |number, &byte| number << 8 | i64::from(byte))
 }
 
 fn text<'a>(rest: &mut &'a [u8]) -> std::borrow::Cow<'a, str> {
-    let len = take(rest, 1).first().copied().unwrap_or_default();
-    String::from_utf8_lossy(take(rest, usize::from(len)))
+    let len = read_up_to(rest, 1).first().copied().unwrap_or_default();
+    String::from_utf8_lossy(read_up_to(rest, usize::from(len)))
 }
 
 /// Writes one reply. Elements that are missing in the input are nulls.
 fn write(reply: &mut Reply<'_>, rest: &mut &[u8], depth: usize) {
-    let Some(&operation) = take(rest, 1).first() else { return reply.null() };
+    let Some(&operation) = read_up_to(rest, 1).first() else { return reply.null() };
     let len = usize::from(operation >> 4);
     match operation & 0x0f {
         0 => reply.ok(),

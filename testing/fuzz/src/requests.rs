@@ -96,13 +96,13 @@ impl<'a> Connection<'a> {
                         self.parser.restart();
                         self.len = 0;
                     } else if self.parser.is_full() || self.parser.found() > below(BATCH_MAX) {
-                        self.take(arrived);
+                        self.execute_batch(arrived);
                     }
                 }
                 Parsed::Incomplete(missing) => {
                     let missing_max = limits.request_len_max.max(1);
                     assert!((1..=missing_max).contains(&missing), "{missing} bytes are missing");
-                    self.take(arrived);
+                    self.execute_batch(arrived);
                     if arrived == self.input.len() {
                         return (self.requests, parsed);
                     }
@@ -114,7 +114,7 @@ impl<'a> Connection<'a> {
                 Parsed::Error(error) => {
                     let shown = error.to_string();
                     assert!(shown.bytes().all(|byte| matches!(byte, b' '..=b'~')), "{shown:?}");
-                    self.take(arrived);
+                    self.execute_batch(arrived);
                     return (self.requests, parsed);
                 }
             }
@@ -122,7 +122,7 @@ impl<'a> Connection<'a> {
     }
 
     /// Executes the batch.
-    fn take(&mut self, arrived: usize) {
+    fn execute_batch(&mut self, arrived: usize) {
         let (batch, mut begin) = (&self.input[self.start..arrived], 0);
         for index in 0..self.parser.found() {
             let args = self.parser.args(batch, index);

@@ -62,8 +62,8 @@ impl Fabric {
     }
 
     /// Takes the next event of an end.
-    pub fn take(&self, end: usize) -> Option<SimEvent> {
-        self.net.borrow_mut().ends[end].take()
+    pub fn next_event(&self, end: usize) -> Option<SimEvent> {
+        self.net.borrow_mut().ends[end].next_event()
     }
 
     /// Breaks a connection, as too many retries would.

@@ -219,7 +219,7 @@ impl End {
         true
     }
 
-    pub(crate) fn take(&mut self) -> Option<SimEvent> {
+    pub(crate) fn next_event(&mut self) -> Option<SimEvent> {
         if self.state == State::Dead {
             return None;
         }

@@ -73,8 +73,8 @@ impl Raw {
     ///
     /// # Panics
     /// When the entry is refused.
-    pub fn take(&mut self) -> Option<SimEvent> {
-        let told = self.fabric.take(self.end)?;
+    pub fn next_event(&mut self) -> Option<SimEvent> {
+        let told = self.fabric.next_event(self.end)?;
         if matches!(told, SimEvent::Control(_) | SimEvent::Immediate(_)) {
             self.queue.post_receives(1).expect("it was there before");
         }
@@ -86,7 +86,7 @@ impl Raw {
     /// # Panics
     /// When the other end sends an invalid message.
     pub fn announced(&mut self) -> Option<Memory> {
-        while let Some(told) = self.take() {
+        while let Some(told) = self.next_event() {
             if let SimEvent::Control(bytes) = told
                 && let Message::RegisterXferMemory(memory) =
                     Message::decode(&bytes).expect("endpoints send messages")

@@ -77,7 +77,7 @@ impl EndProgram {
 
     /// Handles one event. Returns false when there is none.
     pub fn listen(&mut self, fabric: &Fabric, now_ms: i64) -> bool {
-        let Some(told) = fabric.take(self.end) else { return false };
+        let Some(told) = fabric.next_event(self.end) else { return false };
         self.with(|endpoint| endpoint.event(told.event(), now_ms));
         self.wake();
         true

@@ -69,7 +69,7 @@ impl Valkey {
     /// When the other end does something that a Valkey peer would not accept, or a byte is wrong.
     pub fn turn(&mut self) -> bool {
         let mut changed = self.raw.flush();
-        while let Some(told) = self.raw.take() {
+        while let Some(told) = self.raw.next_event() {
             self.listen(&told);
             changed = true;
         }

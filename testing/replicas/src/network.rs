@@ -48,7 +48,7 @@ impl Network {
 
     /// Removes one of the oldest `reach` packets, or leaves a duplicate of it in the queue. Packets to receivers that
     /// accept none at the moment stay. Returns None when the packet is lost.
-    pub fn take(
+    pub fn remove_packet(
         &mut self,
         random: &mut Random,
         reach: usize,

@@ -134,9 +134,9 @@ impl Run {
         // Packets to a paused node stay in the queue.
         let takes = |to| nodes.get(&to).is_some_and(|node: &ReplicaNode| !node.is_paused);
         let reach = self.plan.reach;
-        let packet = self.world.network.take(&mut self.random, reach, double, takes);
+        let packet = self.world.network.remove_packet(&mut self.random, reach, double, takes);
         if let Some(packet) = packet.filter(|packet| self.world.nodes[&packet.to].is_up()) {
-            self.world.take(&packet);
+            self.world.deliver(&packet);
         }
     }
 

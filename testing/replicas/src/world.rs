@@ -165,7 +165,7 @@ impl World {
     }
 
     /// Delivers a packet to its receiver.
-    pub fn take(&mut self, packet: &Packet) {
+    pub fn deliver(&mut self, packet: &Packet) {
         let message = Message::decode(&packet.bytes).expect("what was sent is a message");
         assert_eq!((message.from(), message.to()), (packet.from, packet.to));
         // Ignore the error: a node that was removed may still send.
@@ -372,7 +372,7 @@ impl World {
             }
             for packet in packets {
                 if self.nodes.get(&packet.to).is_some_and(ReplicaNode::is_up) {
-                    self.take(&packet);
+                    self.deliver(&packet);
                 }
             }
             for id in self.ids() {

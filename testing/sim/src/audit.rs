@@ -182,7 +182,7 @@ pub fn entries_of(shard: &Shard, now: Time) -> Vec<String> {
     shard.copy_chunk(0, usize::MAX, &mut chunk);
     chunk.seal(Positions { from: 0, to: 0 }, 0);
     let mut bytes = Vec::new();
-    chunk.take(&mut bytes);
+    chunk.take_sealed(&mut bytes);
     let Chunked::Chunk(chunk) = read_chunk(seal, &bytes) else { panic!("it was just sealed") };
     let entries = chunk.entries().map(|entry| entry.expect("it was just written"));
     let is_over = |entry: &SnapshotEntry<'_>| {

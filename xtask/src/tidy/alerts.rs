@@ -53,7 +53,7 @@ mod tests {
         let rules = "- alert: A\n  runbook_url: \"docs/runbooks.md#a-disk\"\n- alert: B\n- alert: C\n  \
                      runbook_url: \"docs/runbooks.md#gone\"\n- alert: D\n  runbook_url: \"x.md#a-disk\"\n";
         let page = ("docs/runbooks.md", "# Runbooks\n\n## A disk\n");
-        let tree = Tree::of(&[(RULES, rules), (COPY, rules), page]);
+        let tree = Tree::from_files(&[(RULES, rules), (COPY, rules), page]);
         let found: Vec<String> = runbooks(&tree).iter().map(ToString::to_string).collect();
         assert_eq!(
             found,
@@ -63,8 +63,8 @@ mod tests {
                 "docs/grafana/alerts.yml:6: D: `x.md#a-disk`: no such file",
             ]
         );
-        let tree = Tree::of(&[(RULES, ""), (COPY, rules), page]);
+        let tree = Tree::from_files(&[(RULES, ""), (COPY, rules), page]);
         assert_eq!(runbooks(&tree).len(), 1);
-        assert_eq!(runbooks(&Tree::of(&[])).len(), 1);
+        assert_eq!(runbooks(&Tree::from_files(&[])).len(), 1);
     }
 }

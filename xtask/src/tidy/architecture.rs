@@ -77,7 +77,7 @@ mod tests {
     #[test]
     fn a_crate_outside_the_map_is_found() {
         let text = "# A\n`lab` runs.\n## Code map\n- `crates/a`: it.\n## After\n`crates/b`";
-        let tree = Tree::of(&[
+        let tree = Tree::from_files(&[
             (PAGE, text),
             ("crates/a/Cargo.toml", ""),
             ("crates/b/Cargo.toml", ""),
@@ -92,22 +92,23 @@ mod tests {
     #[test]
     fn a_path_that_is_gone_is_found() {
         let text = "`crates/a`, `crates/b/src/x.rs`, `decide(a/b)`, `a -> b`, `x.toml`, `docs/`";
-        let tree = Tree::of(&[(PAGE, text), ("crates/a/Cargo.toml", ""), ("docs/y.md", "")]);
+        let tree =
+            Tree::from_files(&[(PAGE, text), ("crates/a/Cargo.toml", ""), ("docs/y.md", "")]);
         assert_eq!(
             found(paths_exist(&tree)),
             ["`crates/b/src/x.rs` does not exist", "`x.toml` does not exist"]
         );
-        assert_eq!(found(paths_exist(&Tree::of(&[]))), ["is missing"]);
+        assert_eq!(found(paths_exist(&Tree::from_files(&[]))), ["is missing"]);
     }
 
     #[test]
     fn an_invariant_without_a_row_or_with_two_is_found() {
         let row = |n: usize| format!("| I{n} | words | place |\n");
         let all: String = (1..=19).map(row).collect();
-        assert!(invariants(&Tree::of(&[(PAGE, &all)])).is_empty());
+        assert!(invariants(&Tree::from_files(&[(PAGE, &all)])).is_empty());
         let some: String = (1..=18).chain([3]).map(row).collect();
         assert_eq!(
-            found(invariants(&Tree::of(&[(PAGE, &some)]))),
+            found(invariants(&Tree::from_files(&[(PAGE, &some)]))),
             ["I3 has 2 rows", "I19 has no row"]
         );
     }

@@ -123,7 +123,7 @@ mod tests {
         let mut all = vec![("crates/engine/Cargo.toml".to_owned(), "")];
         all.extend(files.iter().map(|(path, text)| (format!("{DIR}/{path}"), *text)));
         let all: Vec<(&str, &str)> = all.iter().map(|(path, text)| (&**path, *text)).collect();
-        circles(&Tree::of(&all)).iter().map(Finding::to_string).collect()
+        circles(&Tree::from_files(&all)).iter().map(Finding::to_string).collect()
     }
 
     const CIRCLE: [(&str, &str); 4] = [

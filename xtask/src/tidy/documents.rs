@@ -114,15 +114,15 @@ mod tests {
 
     #[test]
     fn the_changelog_must_be_there() {
-        assert_eq!(changelog(&Tree::of(&[])).len(), 1);
-        assert_eq!(changelog(&Tree::of(&[("CHANGELOG.md", "# Changes\n")])).len(), 1);
-        assert!(changelog(&Tree::of(&[("CHANGELOG.md", "## Unreleased\n")])).is_empty());
+        assert_eq!(changelog(&Tree::from_files(&[])).len(), 1);
+        assert_eq!(changelog(&Tree::from_files(&[("CHANGELOG.md", "# Changes\n")])).len(), 1);
+        assert!(changelog(&Tree::from_files(&[("CHANGELOG.md", "## Unreleased\n")])).is_empty());
     }
 
     #[test]
     fn a_file_above_the_bound_is_found() {
         let large = "x".repeat(FILE_LEN_MAX + 1);
-        let tree = Tree::of(&[("a.bin", &large), ("b.bin", &large[1..])]);
+        let tree = Tree::from_files(&[("a.bin", &large), ("b.bin", &large[1..])]);
         let found = sizes(&tree);
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].path, "a.bin");
@@ -130,14 +130,15 @@ mod tests {
 
     #[test]
     fn whitespace_at_the_end_is_found() {
-        let tree = Tree::of(&[("a.md", "one \ntwo\n\tthree\t\nfour\r\n"), ("a.golden", "one \n")]);
+        let tree =
+            Tree::from_files(&[("a.md", "one \ntwo\n\tthree\t\nfour\r\n"), ("a.golden", "one \n")]);
         let lines: Vec<usize> = trailing_whitespace(&tree).iter().map(|f| f.line).collect();
         assert_eq!(lines, [1, 3, 4]);
     }
 
     #[test]
     fn results_that_no_document_names_are_found() {
-        let tree = Tree::of(&[
+        let tree = Tree::from_files(&[
             ("docs/a.md", "([x](results/x.json))"),
             ("docs/results/x.json", ""),
             ("docs/results/lab/x.json", ""),
@@ -154,8 +155,12 @@ mod tests {
             ```\n[g](gone.md)\n```\n\
             [h](../docs/ \"title\") [i](b.md#other) [j](x.sh#1)\n# Here";
         let other = "## Part\n";
-        let tree =
-            Tree::of(&[("docs/a.md", text), ("docs/b.md", ""), ("docs/x.sh", ""), ("x.md", other)]);
+        let tree = Tree::from_files(&[
+            ("docs/a.md", text),
+            ("docs/b.md", ""),
+            ("docs/x.sh", ""),
+            ("x.md", other),
+        ]);
         let found: Vec<String> = links(&tree).iter().map(Finding::to_string).collect();
         assert_eq!(
             found,
@@ -171,7 +176,7 @@ mod tests {
     fn pages_that_the_site_does_not_list_are_found() {
         let summary = "# Summary\n[All](../README.md)\n- [A](a.md)\n  - [B](adr/b.md)\n- [A](a.md)\n\
             - [C](a.md#part)\n";
-        let tree = Tree::of(&[
+        let tree = Tree::from_files(&[
             ("docs/SUMMARY.md", summary),
             ("README.md", ""),
             ("docs/a.md", ""),
@@ -188,6 +193,6 @@ mod tests {
                 "docs/c.md: docs/SUMMARY.md does not list it"
             ]
         );
-        assert_eq!(super::summary(&Tree::of(&[])).len(), 1);
+        assert_eq!(super::summary(&Tree::from_files(&[])).len(), 1);
     }
 }

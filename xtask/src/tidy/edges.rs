@@ -145,7 +145,7 @@ mod tests {
         }
         let files: Vec<(&str, &str)> =
             files.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();
-        let tree = Tree::of(&files);
+        let tree = Tree::from_files(&files);
         let found = between_crates(&tree).into_iter().chain(external_crates(&tree));
         found.map(|finding| finding.what).collect()
     }

@@ -113,7 +113,7 @@ mod tests {
             "[workspace.lints.rust]\nunsafe_code = \"deny\"\n[profile.release]\nlto = \"fat\"\n";
         let lab = "[lints.rust]\nunsafe_code = \"warn\"\n[profile.release]\nlto = \"fat\"\n";
         let found = |lab: &str| -> Vec<String> {
-            let tree = Tree::of(&[("Cargo.toml", root), (LAB, lab)]);
+            let tree = Tree::from_files(&[("Cargo.toml", root), (LAB, lab)]);
             lab_settings(&tree).into_iter().map(|finding| finding.what).collect()
         };
         assert_eq!(found(lab), ["`lints` is not as in the root's Cargo.toml"]);
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn every_way_to_depend_is_read() {
-        let tree = Tree::of(&[
+        let tree = Tree::from_files(&[
             (
                 "Cargo.toml",
                 "[workspace.dependencies]\nshared = { package = \"real\", version = \"1\" }",

@@ -273,7 +273,7 @@ mod tests {
         let files: Vec<(String, &str)> =
             files.iter().map(|(path, text)| (format!("crates/a/src/{path}"), *text)).collect();
         let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (&**path, *text)).collect();
-        let modules = Modules::read(&Tree::of(&files), "crates/a/src/lib.rs");
+        let modules = Modules::read(&Tree::from_files(&files), "crates/a/src/lib.rs");
         let mut named: Vec<String> = modules
             .references()
             .into_iter()

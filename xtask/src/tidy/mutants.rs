@@ -67,7 +67,7 @@ mod tests {
             ("crates/a/Cargo.toml", "[package]\nname = \"a\"\n"),
             ("crates/a/tests/rules/b.rs", "#[test]\nfn c() {}\n"),
         ];
-        caught(&Tree::of(&files)).len()
+        caught(&Tree::from_files(&files)).len()
     }
 
     #[test]
@@ -98,10 +98,10 @@ mod tests {
 
     #[test]
     fn a_suite_without_mutants_or_with_too_many_is_found() {
-        assert_eq!(caught(&Tree::of(&[])).len(), 1);
+        assert_eq!(caught(&Tree::from_files(&[])).len(), 1);
         let names: Vec<String> =
             (0..=MUTANTS_MAX).map(|number| format!("{DIR}{number}-a.toml")).collect();
         let files: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "")).collect();
-        assert_eq!(caught(&Tree::of(&files)).len(), 1);
+        assert_eq!(caught(&Tree::from_files(&files)).len(), 1);
     }
 }

@@ -56,7 +56,7 @@ mod tests {
             ("docs/a.md", "What comes, has\ncome.\n```\nanew\n```\nNobody."),
         ];
         let found: Vec<String> =
-            phrases(&Tree::of(&files)).iter().map(ToString::to_string).collect();
+            phrases(&Tree::from_files(&files)).iter().map(ToString::to_string).collect();
         let starts: Vec<&str> =
             found.iter().map(|line| line.split_once("`: ").expect("a cure").0).collect();
         assert_eq!(

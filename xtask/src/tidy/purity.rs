@@ -56,7 +56,7 @@ mod tests {
     const ROOT: &str = "//! Why.\n#![no_std]\n#![forbid(unsafe_code)]\n";
 
     fn found(ledger: &str, file: &str) -> Vec<String> {
-        let tree = Tree::of(&[
+        let tree = Tree::from_files(&[
             ("crates/ledger/src/lib.rs", ledger),
             ("crates/ledger/src/a.rs", file),
             ("crates/codec/src/lib.rs", ROOT),

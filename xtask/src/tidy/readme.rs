@@ -31,7 +31,7 @@ mod tests {
     use super::*;
 
     fn found(text: &str) -> Vec<String> {
-        let tree = Tree::of(&[(PAGE, text)]);
+        let tree = Tree::from_files(&[(PAGE, text)]);
         front_door(&tree).into_iter().map(|finding| finding.what).collect()
     }
 
@@ -53,6 +53,6 @@ mod tests {
             let page = NAMES.join("\n").replace(name, "");
             assert_eq!(found(&page), [format!("does not have `{name}`")]);
         }
-        assert_eq!(front_door(&Tree::of(&[]))[0].what, "is missing");
+        assert_eq!(front_door(&Tree::from_files(&[]))[0].what, "is missing");
     }
 }

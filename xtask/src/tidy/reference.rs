@@ -57,7 +57,7 @@ mod tests {
 
     #[test]
     fn the_first_difference_is_found() {
-        let tree = Tree::of(&[(PAGE.path, "# Commands\nGET\n")]);
+        let tree = Tree::from_files(&[(PAGE.path, "# Commands\nGET\n")]);
         assert!(PAGE.compare(&tree, "# Commands\nGET\n").is_empty());
         assert_eq!(PAGE.compare(&tree, "# Commands\nSET\n")[0].line, 2);
         assert_eq!(PAGE.compare(&tree, "# Commands\nGET\nSET\n")[0].line, 3);
@@ -66,6 +66,6 @@ mod tests {
 
     #[test]
     fn a_missing_page_is_found() {
-        assert_eq!(PAGE.compare(&Tree::of(&[]), "").len(), 1);
+        assert_eq!(PAGE.compare(&Tree::from_files(&[]), "").len(), 1);
     }
 }

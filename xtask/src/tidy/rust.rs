@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn a_file_without_an_opening_is_found() {
-        let tree = Tree::of(&[
+        let tree = Tree::from_files(&[
             ("a.rs", "//! Why.\nfn a() {}"),
             ("b.rs", "// not a doc\n//! Why."),
             ("c.rs", "//!\n"),
@@ -145,7 +145,7 @@ mod tests {
     #[test]
     fn every_banned_word_is_found() {
         for (word, _) in BANNED {
-            let tree = Tree::of(&[("a.rs", &format!("//! Why.\n{word}"))]);
+            let tree = Tree::from_files(&[("a.rs", &format!("//! Why.\n{word}"))]);
             assert_eq!(lines(&banned(&tree)), [2], "{word}");
         }
     }
@@ -155,7 +155,7 @@ mod tests {
         let good = "std::thread::sleep(x); // tidy: allow (the loader paces itself)";
         let bad = "std::thread::sleep(x); // tidy: allow ()";
         let quoted = "\"todo!\"; // todo!\nmy_todo!();";
-        let tree = Tree::of(&[("a.rs", good), ("b.rs", bad), ("c.rs", quoted)]);
+        let tree = Tree::from_files(&[("a.rs", good), ("b.rs", bad), ("c.rs", quoted)]);
         let found = banned(&tree);
         assert_eq!(found.len(), 1, "{found:?}");
         assert_eq!(found[0].path, "b.rs");
@@ -164,7 +164,7 @@ mod tests {
     #[test]
     fn unsafe_outside_its_crates_is_found() {
         let text = "// SAFETY: none.\nunsafe { f() }";
-        let tree = Tree::of(&[
+        let tree = Tree::from_files(&[
             ("crates/engine/src/a.rs", text),
             ("crates/server/src/a.rs", text),
             ("crates/valkey-module/src/a.rs", text),
@@ -188,7 +188,7 @@ mod tests {
     #[test]
     fn a_place_without_unsafe_is_found() {
         let text = "// unsafe in words\nfn a() {}";
-        let tree = Tree::of(&[("transports/rdma/verbs/src/a.rs", text)]);
+        let tree = Tree::from_files(&[("transports/rdma/verbs/src/a.rs", text)]);
         let found: Vec<String> = unsafe_places(&tree).into_iter().map(|f| f.path).collect();
         assert_eq!(found, UNSAFE_DIRS);
     }
@@ -208,7 +208,7 @@ mod tests {
             // SAFETY: far away.\n\
             \n\
             unsafe { j() }";
-        let tree = Tree::of(&[("transports/rdma/verbs/src/a.rs", text)]);
+        let tree = Tree::from_files(&[("transports/rdma/verbs/src/a.rs", text)]);
         assert_eq!(lines(&unsafe_code(&tree)), [6, 10, 13]);
     }
 }

@@ -37,7 +37,7 @@ impl Tree {
 
     /// Creates a tree for tests.
     #[cfg(test)]
-    pub(crate) fn of(files: &[(&str, &str)]) -> Tree {
+    pub(crate) fn from_files(files: &[(&str, &str)]) -> Tree {
         let owned = |(path, text): &(&str, &str)| ((*path).to_owned(), text.as_bytes().to_vec());
         Tree { files: files.iter().map(owned).collect() }
     }
@@ -104,14 +104,14 @@ mod tests {
 
     #[test]
     fn directories_exist_where_files_do() {
-        let tree = Tree::of(&[("crates/ledger/Cargo.toml", ""), ("crates-old", "")]);
+        let tree = Tree::from_files(&[("crates/ledger/Cargo.toml", ""), ("crates-old", "")]);
         assert!(tree.has("crates") && tree.has("crates/ledger/") && tree.has("crates-old"));
         assert!(!tree.has("crates/led") && !tree.has("crates/ledger/src"));
     }
 
     #[test]
     fn crates_are_found_by_their_manifest() {
-        let tree = Tree::of(&[
+        let tree = Tree::from_files(&[
             ("Cargo.toml", ""),
             ("crates/ledger/Cargo.toml", ""),
             ("crates/ledger/fuzz/Cargo.toml", ""),

@@ -76,16 +76,16 @@ mod tests {
             ("crates/b/tests/all.rs", "struct Door;"),
             ("lab/src/lib.rs", "struct Door;"),
         ];
-        let tree = Tree::of(&files);
+        let tree = Tree::from_files(&files);
         assert_eq!(
             whats(&type_names(&tree)),
             [
                 "`Door` has one meaning: 2 types have the name: crates/a/src/lib.rs:1, crates/b/src/lib.rs:1"
             ]
         );
-        assert!(type_names(&Tree::of(&files[..2])).is_empty());
+        assert!(type_names(&Tree::from_files(&files[..2])).is_empty());
         assert_eq!(
-            whats(&type_names(&Tree::of(&files[..1]))),
+            whats(&type_names(&Tree::from_files(&files[..1]))),
             ["names the type `Door`, which is not there"]
         );
     }

@@ -25,7 +25,7 @@ static UNKNOWN: Shape = Shape::Unknown;
 
 impl Shape {
     /// Returns the shape of the reply to a command.
-    pub(super) fn of(words: &[&[u8]]) -> Shape {
+    pub(super) fn from_words(words: &[&[u8]]) -> Shape {
         let Some(spec) = words.first().and_then(|name| find(name)) else { return Shape::Unknown };
         let sub = words.get(1).and_then(|name| spec.subcommand(name));
         let shape = read(sub.unwrap_or(spec).reply);
@@ -121,7 +121,7 @@ impl Link<'_> {
     fn shape(&self) -> Shape {
         let name = self.name.to_ascii_uppercase();
         let short = name.strip_prefix(b"SCUR.").unwrap_or(&name);
-        Shape::of(&[&[b"SCUR.".as_slice(), short].concat()])
+        Shape::from_words(&[&[b"SCUR.".as_slice(), short].concat()])
     }
 }
 
@@ -145,7 +145,7 @@ fn read(reply: &'static str) -> Shape {
         return line(head, rows);
     }
     let (inner, rows) = rows.split_once('\n').unwrap_or((rows, ""));
-    let mut shape = Shape::of(&[b"SCUR.GET"]);
+    let mut shape = Shape::from_words(&[b"SCUR.GET"]);
     if let Shape::Map(entries) = &mut shape {
         entries.push(("session", line(inner.trim_start(), rows)));
     }
@@ -265,7 +265,7 @@ mod tests {
     use scurry_resp::table::all;
 
     fn of(line: &str) -> Shape {
-        Shape::of(&line.split(' ').map(str::as_bytes).collect::<Vec<_>>())
+        Shape::from_words(&line.split(' ').map(str::as_bytes).collect::<Vec<_>>())
     }
 
     fn names(shape: &Shape) -> Vec<&'static str> {
@@ -309,7 +309,7 @@ mod tests {
         assert_eq!(names(&within(&of("SCUR.WATCH 0"), "events")), ["id", ""]);
         assert_eq!(of("GET a"), Shape::Unknown);
         assert_eq!(of("NONSENSE"), Shape::Unknown);
-        assert_eq!(Shape::of(&[]), Shape::Unknown);
+        assert_eq!(Shape::from_words(&[]), Shape::Unknown);
     }
 
     #[test]

@@ -205,7 +205,7 @@ mod tests {
         let list = |values: &[Value]| Value::Array(values.to_vec());
         let shown = |line: &str, reply: &Value| {
             let words: Vec<&[u8]> = line.split(' ').map(str::as_bytes).collect();
-            answer(words.iter().copied(), reply, &Shape::of(&words))
+            answer(words.iter().copied(), reply, &Shape::from_words(&words))
         };
         let item = list(&[Value::Int(7), Value::Okay, Value::Int(5), Value::Int(0), Value::Int(0)]);
         let reply = list(&[Value::Okay, Value::Int(0), Value::Int(1), list(&[item])]);

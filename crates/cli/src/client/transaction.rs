@@ -14,7 +14,7 @@ impl Transaction {
         let is_queued = matches!(reply, Value::SimpleString(word) if word == "QUEUED");
         match (&*first(words), &mut self.0) {
             (_, Some(queued)) if is_queued => {
-                queued.push(Shape::of(words));
+                queued.push(Shape::from_words(words));
                 Shape::Unknown
             }
             (b"MULTI", queued) if *reply == Value::Okay => {
@@ -26,7 +26,7 @@ impl Transaction {
                 *queued = None;
                 Shape::Unknown
             }
-            _ => Shape::of(words),
+            _ => Shape::from_words(words),
         }
     }
 }
@@ -46,7 +46,7 @@ mod tests {
             };
             transaction.shape(&words, &reply)
         };
-        let debit = Shape::of(&[b"SCUR.DEBIT"]);
+        let debit = Shape::from_words(&[b"SCUR.DEBIT"]);
         assert_eq!(shape("SCUR.DEBIT a", ""), debit);
         assert_eq!(shape("multi", "OK"), Shape::Unknown);
         assert_eq!(shape("SCUR.DEBIT a", "QUEUED"), Shape::Unknown);

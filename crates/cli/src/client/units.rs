@@ -39,7 +39,7 @@ pub(super) fn said(account: &[u8], reply: &Value) -> String {
 
 /// Returns each unit once, in the order of the buckets. None if the reply is not an account.
 fn units(reply: &Value) -> Option<Vec<String>> {
-    let pairs = Shape::of(&[b"SCUR.GET"]).pairs(reply)?;
+    let pairs = Shape::from_words(&[b"SCUR.GET"]).pairs(reply)?;
     let is_buckets = |name: &Value| *name == Value::BulkString(b"buckets".to_vec());
     let (_, buckets) = pairs.into_iter().find(|(name, _)| is_buckets(name))?;
     let Value::Array(buckets) = buckets else { return None };
@@ -104,7 +104,7 @@ mod tests {
         };
         let of = |line: &str, reply: &Value| {
             let words: Vec<&[u8]> = line.split(' ').map(str::as_bytes).collect();
-            let found = account_without_bucket(&words, reply, &Shape::of(&words));
+            let found = account_without_bucket(&words, reply, &Shape::from_words(&words));
             found.map(|account| String::from_utf8_lossy(account).into_owned())
         };
         assert_eq!(of("SCUR.DEBIT a t EUR 5", &reply("no_bucket")).as_deref(), Some("a"));

@@ -17,7 +17,7 @@ pub(super) struct NodeReport {
 }
 
 impl NodeReport {
-    pub(super) fn of(directory: &DataDirectory) -> NodeReport {
+    pub(super) fn read(directory: &DataDirectory) -> NodeReport {
         let mut node = NodeReport { file: None, votes: vec![], problems: vec![] };
         match directory.group() {
             Ok(file) => node.file = file,

@@ -27,7 +27,7 @@ pub(crate) struct Process {
 
 impl Process {
     /// Returns the process that has this pid now.
-    pub(crate) fn of(pid: u32) -> Result<Process> {
+    pub(crate) fn with_pid(pid: u32) -> Result<Process> {
         let pid = i32::try_from(pid).context("the number of a process")?;
         let began = began(pid).with_context(|| format!("process {pid} has ended at once"))?;
         Ok(Process { pid, began })
@@ -66,7 +66,7 @@ pub(crate) fn start(command: &mut Command, home: &Path) -> Result<Process> {
         .process_group(0)
         .spawn()
         .with_context(|| format!("{} cannot be started", command.get_program().display()))?;
-    Process::of(child.id()).with_context(|| log_tail(home))
+    Process::with_pid(child.id()).with_context(|| log_tail(home))
 }
 
 /// Returns the end of a program's log.
@@ -143,7 +143,7 @@ mod tests {
     fn a_process_is_known_by_its_beginning_and_another_one_is_left_alone() {
         let _lock = crate::machine::CHILDREN.lock().expect("no test has failed");
         let mut child = Command::new("sleep").arg("60").spawn().expect("it starts");
-        let process = Process::of(child.id()).expect("it runs");
+        let process = Process::with_pid(child.id()).expect("it runs");
         let another = Process { began: process.began + 1, ..process };
         assert!(process.is_alive() && !another.is_alive());
         another.signal(Signal::SIGKILL).expect("nothing to do");

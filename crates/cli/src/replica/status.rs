@@ -118,7 +118,7 @@ mod tests {
              member0:id=a2,votes=yes,connected=yes,heard={heard},peer=127.0.0.1:4,ip=127.0.0.1,port=2,lag=0\r\n\
              shard0:role=follower,term=3,leader={leader},serves={serves},committed=9,stored=8,applied=7,elections=2\r\n"
         );
-        View::of(&text).expect("a view")
+        View::from_info(&text).expect("a view")
     }
 
     #[test]

@@ -46,7 +46,7 @@ impl View {
     }
 
     /// Reads a view from the reply to INFO. None if the server is in no group.
-    pub(crate) fn of(text: &str) -> Option<View> {
+    pub(crate) fn from_info(text: &str) -> Option<View> {
         field(text, "scurry_group_node").map(|_| View { text: text.to_owned() })
     }
 
@@ -140,7 +140,7 @@ mod tests {
             (members[1].votes, members[1].is_connected, members[1].lag),
             (true, false, None)
         );
-        assert!(View::of("role:master").is_none(), "it is in no group");
+        assert!(View::from_info("role:master").is_none(), "it is in no group");
         assert_eq!(view.can_lose(), "no, no connection to node 2");
         let shards: Vec<_> = view.shards().collect();
         assert_eq!(shards.len(), 2);

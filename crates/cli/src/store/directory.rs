@@ -38,7 +38,7 @@ pub(crate) fn core_name(generation: u32, core: u16) -> String {
 impl DataDirectory {
     /// Opens a data directory. The error for any other path says what it is instead.
     pub(crate) fn open(path: &Path) -> Result<DataDirectory> {
-        match PathKind::of(path)? {
+        match PathKind::find(path)? {
             PathKind::Data(directory) => Ok(directory),
             PathKind::Core(_) => bail!(
                 "{} is the directory of one core: give the data directory, which holds MANIFEST",
@@ -114,7 +114,7 @@ impl DataDirectory {
 }
 
 impl PathKind {
-    pub(crate) fn of(path: &Path) -> Result<PathKind> {
+    pub(crate) fn find(path: &Path) -> Result<PathKind> {
         let metadata = match fs::metadata(path) {
             Ok(metadata) => metadata,
             Err(error) if error.kind() == ErrorKind::NotFound => bail!(

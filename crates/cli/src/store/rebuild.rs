@@ -78,7 +78,7 @@ pub(crate) fn rebuild_core(
         load(&mut pinned, log, &config, until, (bar, &format!("{name}: restoring")))
             .with_context(|| format!("cannot restore {name} to sequence {point}"))?;
     write(&mut shard, target, (log, core), point, &found)?;
-    let sums = Sums::of(&shard);
+    let sums = Sums::of_shard(&shard);
     drop(shard);
     let path = target.core_path(core);
     let (mut copy, survey) = surveyed(
@@ -93,7 +93,7 @@ pub(crate) fn rebuild_core(
     let (shard, _) = load(&mut copy, log, &config, until, (bar, &label))
         .with_context(|| format!("cannot read back {}", path.display()))?;
     ensure!(
-        survey.is_sound() && Sums::of(&shard) == sums,
+        survey.is_sound() && Sums::of_shard(&shard) == sums,
         "what was restored to {} is not what was written to it: that disk cannot be trusted",
         path.display()
     );
@@ -141,7 +141,7 @@ pub(crate) fn contents(
         let to = shard.copy_chunk(from, CHUNK_LEN, &mut chunk);
         chunk.seal(Positions { from, to }, 0);
         let mut bytes = Vec::new();
-        chunk.take(&mut bytes);
+        chunk.take_sealed(&mut bytes);
         let Chunked::Chunk(chunk) = read_chunk(seal, &bytes) else {
             bail!("{name}: what was just written cannot be read");
         };
@@ -168,7 +168,7 @@ struct Sums {
 }
 
 impl Sums {
-    fn of(shard: &Shard) -> Sums {
+    fn of_shard(shard: &Shard) -> Sums {
         let totals = shard.totals();
         let mut units = totals.units.clone();
         units.retain(|of| {
@@ -252,7 +252,7 @@ fn write(
     let mut frames = Vec::new();
     if let Some(journal) = shard.journal() {
         journal.seal(point, found.at);
-        journal.take(&mut frames);
+        journal.take_sealed(&mut frames);
     }
     let mut segment = LogWriter::new(target.core(core)?, log, SEGMENT_LEN);
     segment.write(point + 1, &mut frames)?;

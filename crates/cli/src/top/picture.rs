@@ -61,7 +61,7 @@ impl Page {
     }
 
     /// Formats the current figures, with rates since `before`.
-    pub(super) fn of(address: &str, before: Option<&Figures>, now: &Figures) -> Page {
+    pub(super) fn of_figures(address: &str, before: Option<&Figures>, now: &Figures) -> Page {
         let mut picture = Page { lines: Vec::new() };
         // Without earlier figures all rates are 0.
         let then = before.unwrap_or(now);
@@ -216,7 +216,7 @@ impl Page {
     }
 
     fn group(&mut self, now: &Figures) {
-        let Some(view) = View::of(now.all()) else { return };
+        let Some(view) = View::from_info(now.all()) else { return };
         let mut roles: Vec<&str> = view.shards().map(|shard| shard.role).collect();
         roles.dedup();
         let can_lose = view.can_lose();
@@ -345,7 +345,7 @@ mod tests {
 
     fn picture(text: &str) -> String {
         let now = Figures::new(text.to_owned());
-        Page::of("here:1", None, &now).text(200)
+        Page::of_figures("here:1", None, &now).text(200)
     }
 
     #[test]
@@ -358,7 +358,7 @@ mod tests {
         for (status, said) in [("full", "FULL"), ("still", "STANDS STILL"), ("err", "FAILED")] {
             let figures =
                 Figures::new(TEXT.replace("log_status:ok", &format!("log_status:{status}")));
-            let picture = Page::of("here:1", None, &figures);
+            let picture = Page::of_figures("here:1", None, &figures);
             let line = picture.lines.iter().find(|line| line.text.contains(said)).expect(said);
             assert_eq!(line.tone, LineColour::Trouble);
         }
@@ -392,7 +392,7 @@ mod tests {
 
     #[test]
     fn figures_that_grow_old_say_so() {
-        let mut picture = Page::of("here:1", None, &Figures::new(TEXT.to_owned()));
+        let mut picture = Page::of_figures("here:1", None, &Figures::new(TEXT.to_owned()));
         picture.mark_old(2);
         picture.mark_old(3);
         assert!(picture.text(200).starts_with("no answer for 3 s   scurry 1.2.3 at"));
@@ -402,7 +402,7 @@ mod tests {
     #[test]
     fn lines_are_cut_where_the_terminal_ends() {
         let now = Figures::new(TEXT.to_owned());
-        let lines = Page::of("here:1", None, &now).lines(20, false);
+        let lines = Page::of_figures("here:1", None, &now).lines(20, false);
         assert!(
             lines.len() > 5 && lines.iter().all(|line| line.chars().count() <= 20),
             "{lines:?}"

@@ -70,7 +70,7 @@ impl<W: Write> Writer<W> {
     fn write_chunk(&mut self) -> Result<()> {
         ensure!(self.chunks.open_len() <= FRAME_LEN_MAX, "a value is longer than a file can hold");
         self.chunks.seal(Positions { from: 0, to: 0 }, 0);
-        self.chunks.take(&mut self.buffer);
+        self.chunks.take_sealed(&mut self.buffer);
         Ok(self.out.write_all(&self.buffer)?)
     }
 }
@@ -149,37 +149,39 @@ fn survey(from: &mut impl Read) -> Result<End> {
 }
 
 fn begin(from: &mut impl Read) -> Result<()> {
-    let magic = take(from, MAGIC.len())?;
+    let magic = read_exactly(from, MAGIC.len())?;
     ensure!(magic[..8] == MAGIC[..8], "it is no export");
     ensure!(magic == MAGIC, "a newer Scurry has written it: import it with that one");
     Ok(())
 }
 
 fn part(from: &mut impl Read) -> Result<FilePart> {
-    let head = take(from, 4)?;
+    let head = read_exactly(from, 4)?;
     let len = number(&head);
     if len == 0 {
         return end(from).map(FilePart::End);
     }
     ensure!((4..=FRAME_LEN_MAX).contains(&len), "a chunk has a length that cannot be");
     let mut chunk = head;
-    chunk.extend(take(from, len - 4)?);
+    chunk.extend(read_exactly(from, len - 4)?);
     let Chunked::Chunk(chunk) = read_chunk(seal(), &chunk) else { bail!("a chunk is damaged") };
-    let items =
-        chunk.entries().map(|entry| Ok(TransferItem::of(&entry?))).collect::<Result<_>>()?;
+    let items = chunk
+        .entries()
+        .map(|entry| Ok(TransferItem::from_entry(&entry?)))
+        .collect::<Result<_>>()?;
     Ok(FilePart::Items(items))
 }
 
 fn end(from: &mut impl Read) -> Result<End> {
-    let (len, sum) = (number(&take(from, 4)?), take(from, 4)?);
+    let (len, sum) = (number(&read_exactly(from, 4)?), read_exactly(from, 4)?);
     ensure!(len <= END_LEN_MAX, "its end has a length that cannot be");
-    let end = take(from, len)?;
+    let end = read_exactly(from, len)?;
     ensure!(checksum(0, &end).to_le_bytes()[..] == sum[..], "its end is damaged");
     Ok(serde_json::from_slice(&end)?)
 }
 
 /// Reads exactly `len` bytes. The buffer grows with the bytes that arrive, so a damaged length allocates nothing.
-fn take(from: &mut impl Read, len: usize) -> Result<Vec<u8>> {
+fn read_exactly(from: &mut impl Read, len: usize) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     from.take(len as u64).read_to_end(&mut bytes)?;
     ensure!(bytes.len() == len, "it ends early");

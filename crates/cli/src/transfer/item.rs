@@ -42,7 +42,7 @@ impl TransferItem {
     }
 
     /// Reads an entry of an export file.
-    pub(super) fn of(entry: &SnapshotEntry<'_>) -> TransferItem {
+    pub(super) fn from_entry(entry: &SnapshotEntry<'_>) -> TransferItem {
         let content = match *entry {
             SnapshotEntry::Account { image, .. } => ItemContent::Account { image: image.to_vec() },
             SnapshotEntry::Value { expires, value, .. } => {

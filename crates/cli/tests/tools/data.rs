@@ -229,7 +229,7 @@ impl Core {
         assert_eq!(next, 0, "all of it");
         chunk.seal(Positions { from: 0, to: 0 }, 0);
         let mut bytes = Vec::new();
-        chunk.take(&mut bytes);
+        chunk.take_sealed(&mut bytes);
         let Chunked::Chunk(chunk) = read_chunk(seal, &bytes) else { panic!("a chunk") };
         let entries = chunk.entries().map(|entry| format!("{:?}", entry.expect("readable")));
         Image(entries.collect())

@@ -15,7 +15,7 @@ use scurry_ledger::{
 /// Reads one op and passes it on. Each kind has its own call of `facts`: an op is large, so only the bytes of its kind
 /// are written, and the consumer's code for that kind can be inlined here.
 #[inline]
-pub(super) fn take(
+pub(super) fn read_op(
     from: &mut Cursor<'_>,
     at: Time,
     facts: &mut impl ChangeVisitor,
@@ -23,22 +23,22 @@ pub(super) fn take(
     match from.byte()? {
         number::HOLD => {
             let (item, posting) = take_on_item(from)?;
-            facts.take(Op::Hold(item, posting));
+            facts.visit(Op::Hold(item, posting));
         }
-        number::GRANT => facts.take(Op::Grant {
+        number::GRANT => facts.visit(Op::Grant {
             at: take_item(from)?,
             amount: from.amount()?,
             request: from.narrow()?,
         }),
         number::SETTLE => {
             let (item, posting) = take_on_item(from)?;
-            facts.take(Op::Settle(item, posting));
+            facts.visit(Op::Settle(item, posting));
         }
         number::RELEASE => {
             let (item, posting) = take_on_item(from)?;
-            facts.take(Op::Release(item, posting));
+            facts.visit(Op::Release(item, posting));
         }
-        number::USE => facts.take(Op::Use {
+        number::USE => facts.visit(Op::Use {
             at: take_item(from)?,
             used: from.amount()?,
             direct: from.amount()?,
@@ -48,15 +48,15 @@ pub(super) fn take(
             let (session, validity_ms) = (take_session(from)?, from.amount()?);
             let tcc_ms = twice(validity_ms).wrapping_add(from.signed()?);
             let deadline = from.time(Time(at.0.wrapping_add(tcc_ms)))?;
-            facts.take(Op::Supervise { session, validity_ms, tcc_ms, deadline });
+            facts.visit(Op::Supervise { session, validity_ms, tcc_ms, deadline });
         }
         number::STORE_ANSWER => {
             let session = take_session(from)?;
             let answer = PackedAnswer::of_request(from.narrow()?, from.string()?);
             let (answer, answers_max) = (answer.ok_or(Malformed::Answer)?, from.byte()?);
-            facts.take(Op::StoreAnswer { session, answer, answers_max });
+            facts.visit(Op::StoreAnswer { session, answer, answers_max });
         }
-        number::NAME_SESSION => facts.take(Op::NameSession(from.id()?)),
+        number::NAME_SESSION => facts.visit(Op::NameSession(from.id()?)),
         number => {
             // Works on a copy: a cursor whose address is not passed to a call can stay in registers.
             let mut behind = from.clone();
@@ -76,40 +76,39 @@ fn take_rarer(
     facts: &mut impl ChangeVisitor,
 ) -> Result<(), ChangeError> {
     match op {
-        number::CREATE => facts.take(Op::Create(take_status(from)?)),
-        number::DELETE => facts.take(Op::Delete),
-        number::SET_STATUS => facts.take(Op::SetStatus(take_status(from)?)),
+        number::CREATE => facts.visit(Op::Create(take_status(from)?)),
+        number::DELETE => facts.visit(Op::Delete),
+        number::SET_STATUS => facts.visit(Op::SetStatus(take_status(from)?)),
         number::SET_IDENTITY => {
-            facts.take(Op::SetIdentity { kind: from.name()?, value: from.id_or_empty()? })
+            facts.visit(Op::SetIdentity { kind: from.name()?, value: from.id_or_empty()? })
         }
-        number::ADD_BUCKET => facts.take(Op::AddBucket {
+        number::ADD_BUCKET => facts.visit(Op::AddBucket {
             id: from.name()?,
             unit: from.name()?,
             terms: take_terms(from, at)?,
         }),
         number::SET_BUCKET => {
-            facts.take(Op::SetBucket { bucket: take_bucket(from)?, terms: take_terms(from, at)? })
+            facts.visit(Op::SetBucket { bucket: take_bucket(from)?, terms: take_terms(from, at)? })
         }
         number::REMOVE_BUCKET => {
-            facts.take(Op::RemoveBucket { bucket: take_bucket(from)?, named: None })
+            facts.visit(Op::RemoveBucket { bucket: take_bucket(from)?, named: None })
         }
-        number::REMOVE_NAMED_BUCKET => facts.take(Op::RemoveBucket {
+        number::REMOVE_NAMED_BUCKET => facts.visit(Op::RemoveBucket {
             bucket: take_bucket(from)?,
             named: Some((from.name()?, from.name()?)),
         }),
-        number::CREDIT => facts.take(Op::Credit(take_posting(from)?)),
-        number::VOID => facts.take(Op::Void(take_posting(from)?)),
-        number::REFUND => facts.take(Op::Refund(take_posting(from)?)),
-        number::REFUND_EXPIRED => facts.take(Op::RefundExpired(take_posting(from)?)),
-        number::DEBIT => facts.take(Op::Debit(take_posting(from)?)),
-        number::OVERDRAW => facts.take(Op::Overdraw(take_posting(from)?)),
-        number::EXPIRE => facts.take(Op::Expire(take_posting(from)?)),
-        number::SET_ALLOWANCE => facts.take(Op::SetAllowance(take_allowance(from, at)?)),
-        number::END_ALLOWANCE => facts.take(Op::EndAllowance(take_bucket(from)?)),
-        number::BEGIN_PERIOD => {
-            facts.take(Op::BeginPeriod { bucket: take_bucket(from)?, period_start: from.time(at)? })
-        }
-        number::SET_COUNTER => facts.take(Op::SetCounter {
+        number::CREDIT => facts.visit(Op::Credit(take_posting(from)?)),
+        number::VOID => facts.visit(Op::Void(take_posting(from)?)),
+        number::REFUND => facts.visit(Op::Refund(take_posting(from)?)),
+        number::REFUND_EXPIRED => facts.visit(Op::RefundExpired(take_posting(from)?)),
+        number::DEBIT => facts.visit(Op::Debit(take_posting(from)?)),
+        number::OVERDRAW => facts.visit(Op::Overdraw(take_posting(from)?)),
+        number::EXPIRE => facts.visit(Op::Expire(take_posting(from)?)),
+        number::SET_ALLOWANCE => facts.visit(Op::SetAllowance(take_allowance(from, at)?)),
+        number::END_ALLOWANCE => facts.visit(Op::EndAllowance(take_bucket(from)?)),
+        number::BEGIN_PERIOD => facts
+            .visit(Op::BeginPeriod { bucket: take_bucket(from)?, period_start: from.time(at)? }),
+        number::SET_COUNTER => facts.visit(Op::SetCounter {
             id: from.name()?,
             unit: from.name()?,
             period: take_period(from)?,
@@ -117,57 +116,56 @@ fn take_rarer(
             value: from.signed()?,
         }),
         number::OPEN_SESSION => {
-            facts.take(Op::OpenSession { id: from.id()?, overrun: take_overrun(from)? })
+            facts.visit(Op::OpenSession { id: from.id()?, overrun: take_overrun(from)? })
         }
-        number::ADD_ITEM => facts.take(Op::AddItem {
+        number::ADD_ITEM => facts.visit(Op::AddItem {
             session: take_session(from)?,
             key: ItemKey::Number(from.narrow()?),
             unit: from.name()?,
         }),
         number::RELEASE_EXPIRED => {
             let (item, posting) = take_on_item(from)?;
-            facts.take(Op::ReleaseExpired(item, posting));
+            facts.visit(Op::ReleaseExpired(item, posting));
         }
-        number::SET_BLOB => facts.take(Op::SetBlob(take_session(from)?, from.string()?.to_vec())),
-        number::CLOSE_SESSION => facts.take(Op::CloseSession(take_session(from)?)),
-        number::BURY => facts.take(Op::StoreTombstone(Box::new(take_tombstone(from, at)?))),
-        number::REMEMBER => facts.take(Op::Remember(Box::new(take_transaction(from, at)?))),
-        number::ADD_NAMED_ITEM => facts.take(Op::AddItem {
+        number::SET_BLOB => facts.visit(Op::SetBlob(take_session(from)?, from.string()?.to_vec())),
+        number::CLOSE_SESSION => facts.visit(Op::CloseSession(take_session(from)?)),
+        number::BURY => facts.visit(Op::StoreTombstone(Box::new(take_tombstone(from, at)?))),
+        number::REMEMBER => facts.visit(Op::Remember(Box::new(take_transaction(from, at)?))),
+        number::ADD_NAMED_ITEM => facts.visit(Op::AddItem {
             session: take_session(from)?,
             key: ItemId::new(from.string()?).map(ItemKey::Id).ok_or(Malformed::Id)?,
             unit: from.name()?,
         }),
         number::REMEMBER_DENIED => {
-            facts.take(Op::Remember(Box::new(take_denied(from, at)?)));
+            facts.visit(Op::Remember(Box::new(take_denied(from, at)?)));
         }
         number::NOTE_REFUND => {
             let (debit, item) = (from.id()?, 0);
-            facts.take(Op::NoteRefund { debit, item, posting: take_posting(from)? });
+            facts.visit(Op::NoteRefund { debit, item, posting: take_posting(from)? });
         }
         number::NOTE_ITEM_REFUND => {
             let (debit, item) = (from.id()?, from.byte()?);
             if item == 0 {
                 return Err(Malformed::Number.into());
             }
-            facts.take(Op::NoteRefund { debit, item, posting: take_posting(from)? });
+            facts.visit(Op::NoteRefund { debit, item, posting: take_posting(from)? });
         }
         number::REMEMBER_ITEMS => {
-            facts.take(Op::Remember(Box::new(take_items_debited(from, at)?)));
+            facts.visit(Op::Remember(Box::new(take_items_debited(from, at)?)));
         }
-        number::FORGET => facts.take(Op::Forget),
-        number::SET_LIMIT => facts.take(Op::SetLimit(Box::new(take_limit(from, at)?))),
-        number::REMOVE_LIMIT => facts.take(Op::RemoveLimit(from.name()?)),
-        number::BEGIN_LIMIT_PERIOD => {
-            facts.take(Op::BeginLimitPeriod { limit: LimitAt(from.byte()?), start: from.time(at)? })
-        }
-        number::COUNT_USE => facts.take(Op::CountUse {
+        number::FORGET => facts.visit(Op::Forget),
+        number::SET_LIMIT => facts.visit(Op::SetLimit(Box::new(take_limit(from, at)?))),
+        number::REMOVE_LIMIT => facts.visit(Op::RemoveLimit(from.name()?)),
+        number::BEGIN_LIMIT_PERIOD => facts
+            .visit(Op::BeginLimitPeriod { limit: LimitAt(from.byte()?), start: from.time(at)? }),
+        number::COUNT_USE => facts.visit(Op::CountUse {
             limit: LimitAt(from.byte()?),
             used: take_positive(from)?,
             overrun: from.amount()?,
         }),
         number::UNCOUNT_USE => facts
-            .take(Op::UncountUse { limit: LimitAt(from.byte()?), amount: take_positive(from)? }),
-        number::REACH_THRESHOLD => facts.take(Op::ReachThreshold {
+            .visit(Op::UncountUse { limit: LimitAt(from.byte()?), amount: take_positive(from)? }),
+        number::REACH_THRESHOLD => facts.visit(Op::ReachThreshold {
             limit: from.name()?,
             percent: take_threshold(from)?,
             used: from.amount()?,
@@ -178,14 +176,14 @@ fn take_rarer(
                 [] => ItemKey::Number(from.narrow()?),
                 id => ItemId::new(id).map(ItemKey::Id).ok_or(Malformed::Id)?,
             };
-            facts.take(Op::LateUse {
+            facts.visit(Op::LateUse {
                 key,
                 unit: from.name()?,
                 used: take_positive(from)?,
                 uncollected: from.amount()?,
             });
         }
-        number::NOTE_LATE => facts.take(Op::NoteLate(Box::new(LateAnswer {
+        number::NOTE_LATE => facts.visit(Op::NoteLate(Box::new(LateAnswer {
             session: from.id()?,
             answer: PackedAnswer::from_bytes(from.string()?).ok_or(Malformed::Answer)?,
             forget_at: from.time(at)?,

@@ -86,7 +86,7 @@ pub(super) fn put(w: &mut Writer<'_>, bucket: &Bucket, base: i64) {
 }
 
 /// Reads a bucket in place.
-pub(super) fn take(r: &mut ImageReader<'_>, base: i64, bucket: &mut Bucket) {
+pub(super) fn read_bucket(r: &mut ImageReader<'_>, base: i64, bucket: &mut Bucket) {
     r.name(&mut bucket.id);
     r.name(&mut bucket.unit);
     let fields = r.fixed::<{ MOVED_LEN + 2 }>();

@@ -111,7 +111,7 @@ fn put_rarer<'a>(mut w: Writer<'a>, item: &Item, flags: u8) -> Writer<'a> {
 }
 
 /// Reads an item in place.
-pub(super) fn take(r: &mut ImageReader<'_>, item: &mut Item) {
+pub(super) fn read_item(r: &mut ImageReader<'_>, item: &mut Item) {
     r.name(&mut item.unit);
     let fields = r.fixed::<USED_LEN>();
     let flags = fields[0];

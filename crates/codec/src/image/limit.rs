@@ -68,7 +68,7 @@ pub(super) fn put(w: &mut Writer<'_>, limit: &Limit, base: i64) {
     }
 }
 
-pub(super) fn take(r: &mut ImageReader<'_>, base: i64) -> Option<Limit> {
+pub(super) fn read_limit(r: &mut ImageReader<'_>, base: i64) -> Option<Limit> {
     let mut id = Name::EMPTY;
     r.name(&mut id);
     let flags = r.fixed::<1>()[0];

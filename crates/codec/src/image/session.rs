@@ -84,7 +84,7 @@ pub(super) fn put(w: &mut Writer<'_>, session: &Session) {
 }
 
 /// Reads a session in place: it is large, and its buffers are reused.
-pub(super) fn take(r: &mut ImageReader<'_>, session: &mut Session) {
+pub(super) fn read_session(r: &mut ImageReader<'_>, session: &mut Session) {
     if !session.id.load(r.short()) {
         r.fail();
     }
@@ -131,7 +131,7 @@ pub(super) fn take(r: &mut ImageReader<'_>, session: &mut Session) {
         if at == session.items.len() {
             session.items.push(Item::empty());
         }
-        item::take(r, &mut session.items[at]);
+        item::read_item(r, &mut session.items[at]);
         if r.is_broken() {
             break;
         }

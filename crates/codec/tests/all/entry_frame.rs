@@ -30,7 +30,7 @@ fn sealed(at: Time) -> Vec<u8> {
     writer.group(b"members");
     writer.seal(0, at);
     let mut bytes = Vec::new();
-    writer.take(&mut bytes);
+    writer.take_sealed(&mut bytes);
     bytes
 }
 

@@ -85,7 +85,7 @@ fn sample() -> Vec<u8> {
     writer.remove(b"last");
     writer.seal(53, AT.plus_ms(200));
     let mut bytes = Vec::new();
-    writer.take(&mut bytes);
+    writer.take_sealed(&mut bytes);
     bytes
 }
 
@@ -213,14 +213,14 @@ fn what_is_sealed_is_taken_and_what_is_open_stays() {
     assert_eq!((writer.next(), writer.is_empty()), (3, false));
     assert_eq!(writer.open_len(), HEADER_LEN + 5);
     let mut taken = b"what was there before".to_vec();
-    writer.take(&mut taken);
+    writer.take_sealed(&mut taken);
     assert_eq!((frame(&taken).first(), frame(&taken).len()), (1, taken.len()));
     assert_eq!(writer.open_len(), HEADER_LEN + 5);
-    writer.take(&mut taken);
+    writer.take_sealed(&mut taken);
     assert_eq!(taken, [0; 0]);
     writer.remove(b"three");
     writer.seal(1, AT);
-    writer.take(&mut taken);
+    writer.take_sealed(&mut taken);
     let second = frame(&taken);
     assert_eq!((second.first(), second.count(), second.len()), (2, 2, taken.len()));
     let mut records = second.records();
@@ -235,7 +235,7 @@ fn times_of_frames_never_go_back() {
     let mut bytes = Vec::new();
     for (at, expected) in [(-7, -7), (50, 50), (20, 50), (51, 51)] {
         writer.seal(0, Time(at));
-        writer.take(&mut bytes);
+        writer.take_sealed(&mut bytes);
         assert_eq!((frame(&bytes).at(), writer.latest()), (Time(expected), Time(expected)));
     }
 }
@@ -251,7 +251,7 @@ fn lengths_of_every_width_come_back() {
     }
     writer.seal(0, AT);
     let mut bytes = Vec::new();
-    writer.take(&mut bytes);
+    writer.take_sealed(&mut bytes);
     let mut records = frame(&bytes).records();
     for len in lens {
         let (key, value) = (vec![b'k'; len], vec![b'v'; len]);
@@ -289,7 +289,7 @@ fn names_and_units_come_back_whatever_their_number() {
         writer.seal(0, AT);
     }
     let mut bytes = Vec::new();
-    writer.take(&mut bytes);
+    writer.take_sealed(&mut bytes);
     let first = frame(&bytes);
     for frame in [first, frame(&bytes[first.len()..])] {
         let mut records = frame.records();
@@ -331,7 +331,7 @@ fn every_op_that_names_a_bucket_brings_its_balance() {
         writer.account(b"a", &change(vec![op]), account.as_ref());
         writer.seal(0, AT);
         let mut bytes = Vec::new();
-        writer.take(&mut bytes);
+        writer.take_sealed(&mut bytes);
         let mut records = frame(&bytes).records();
         let Some(Ok(Record::Account { balances, .. })) = records.next() else { panic!("{text}") };
         if let [balance] = balances {
@@ -358,7 +358,7 @@ fn each_bucket_that_is_named_brings_its_balance_once_and_in_its_order() {
     writer.account(b"a", &change, account.as_ref());
     writer.seal(0, AT);
     let mut bytes = Vec::new();
-    writer.take(&mut bytes);
+    writer.take_sealed(&mut bytes);
     let mut records = frame(&bytes).records();
     let Some(Ok(Record::Account { balances, .. })) = records.next() else { panic!("a Change") };
     let found: Vec<(u16, i64)> = balances.iter().map(|it| (it.bucket.0, it.available)).collect();
@@ -371,7 +371,7 @@ fn an_image_comes_back() {
     writer.image(b"15550100", b"\x01\0image");
     writer.seal(6, AT);
     let mut bytes = Vec::new();
-    writer.take(&mut bytes);
+    writer.take_sealed(&mut bytes);
     // Kind 9, then two strings.
     assert_eq!(bytes[HEADER_LEN..], *b"\x09\x0815550100\x07\x01\0image");
     let mut records = frame(&bytes).records();

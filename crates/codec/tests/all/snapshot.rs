@@ -55,7 +55,7 @@ fn chunks() -> Vec<u8> {
     writer.seal(Positions { from: 0, to: 1 << 63 }, 42);
     writer.seal(Positions { from: 1 << 63, to: 0 }, 43);
     let mut bytes = Vec::new();
-    writer.take(&mut bytes);
+    writer.take_sealed(&mut bytes);
     bytes
 }
 
@@ -130,11 +130,11 @@ fn what_is_sealed_is_taken_and_what_is_open_stays() {
     assert_eq!((writer.count(), writer.is_empty()), (2, false));
     let open_len = writer.open_len();
     let mut taken = b"what was there before".to_vec();
-    writer.take(&mut taken);
+    writer.take_sealed(&mut taken);
     assert_eq!((chunk(&taken).count(), chunk(&taken).len()), (1, taken.len()));
     assert_eq!(writer.open_len(), open_len);
     writer.seal(whole, 2);
-    writer.take(&mut taken);
+    writer.take_sealed(&mut taken);
     assert_eq!((chunk(&taken).as_of(), chunk(&taken).len()), (2, taken.len()));
     let entries: Result<Vec<SnapshotEntry<'_>>, RecordError> = chunk(&taken).entries().collect();
     assert_eq!(entries.as_deref(), Ok(&ENTRIES[1..3]));

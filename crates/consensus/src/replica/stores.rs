@@ -200,7 +200,7 @@ impl Stores {
     }
 
     /// Returns the next store for the host to write, with the commit index.
-    pub(crate) fn take(&mut self, committed: Index) -> Option<Store> {
+    pub(crate) fn next_to_write(&mut self, committed: Index) -> Option<Store> {
         let PendingStore { number, vote, truncate_from, entries, held } = self.gathered.take()?;
         // A skipped or repeated entry would be a gap that no restart can repair.
         assert!(
@@ -275,16 +275,16 @@ mod tests {
         let mut stores = Stores::new(vote(), Index(0));
         assert!(stores.gather(1, vote(), None, entries(1, 4..=6)));
         assert!(stores.gather(2, vote(), Some(Index(6)), entries(2, 6..=6)));
-        let store = stores.take(Index(3)).unwrap();
+        let store = stores.next_to_write(Index(3)).unwrap();
         assert_eq!((store.truncate_from, store.committed), (None, Index(3)));
         assert_eq!(store.entries, [entries(1, 4..=5), entries(2, 6..=6)].concat());
         // From here on the first store is taken: removing its entries needs an explicit truncation.
         assert!(stores.gather(3, vote(), None, entries(2, 7..=7)));
         assert!(stores.gather(4, vote(), Some(Index(5)), entries(3, 5..=5)));
         assert!(stores.gather(5, vote(), None, entries(3, 6..=6)));
-        let store = stores.take(Index(3)).unwrap();
+        let store = stores.next_to_write(Index(3)).unwrap();
         assert_eq!((store.truncate_from, store.entries), (Some(Index(5)), entries(3, 5..=6)));
-        assert_eq!(stores.take(Index(3)), None);
+        assert_eq!(stores.next_to_write(Index(3)), None);
     }
 
     #[test]
@@ -292,12 +292,12 @@ mod tests {
         let mut stores = Stores::new(vote(), Index(0));
         assert_eq!(stores.hold(appended(0)), Some(appended(0)), "nothing is to be stored");
         stores.gather(1, vote(), None, entries(1, 1..=1));
-        let first = stores.take(Index(0)).unwrap().ticket;
+        let first = stores.next_to_write(Index(0)).unwrap().ticket;
         assert_eq!(stores.hold(appended(1)), None);
         stores.gather(2, vote(), None, entries(1, 2..=2));
         assert_eq!(stores.hold(appended(2)), None);
         assert_eq!(stores.hold(appended(1)), None, "an older answer tells nothing");
-        let second = stores.take(Index(0)).unwrap().ticket;
+        let second = stores.next_to_write(Index(0)).unwrap().ticket;
         let stored = stores.stored(first);
         assert_eq!((stored.number, stored.released), (Some(1), vec![appended(1)]));
         assert!(!stores.are_done());
@@ -311,7 +311,7 @@ mod tests {
         let mut stores = Stores::new(vote(), Index(0));
         let mut take = |number, truncate_from, entries| {
             stores.gather(number, vote(), truncate_from, entries);
-            stores.take(Index(0)).unwrap().ticket
+            stores.next_to_write(Index(0)).unwrap().ticket
         };
         let first = take(1, None, entries(1, 5..=5));
         let second = take(2, Some(Index(5)), entries(2, 5..=5));

@@ -112,7 +112,7 @@ impl<D: Disk> LogDevice<D> {
         rest: &impl Fn(),
     ) -> TaskOutcome {
         let (batch, next) = match task {
-            Task::Store(order) => take(order, more),
+            Task::Store(order) => take_batch(order, more),
             Task::Mark { mut frame, next: first, sure } => {
                 assert!(sure < first, "a mark calls more committed than the log has");
                 let marked =
@@ -225,7 +225,7 @@ impl<D: Disk> LogDevice<D> {
 }
 
 /// Takes the orders that wait after the first, and the task of another kind that ends the batch.
-fn take(first: Order, mut more: impl FnMut() -> Option<Task>) -> (Vec<Order>, Option<Task>) {
+fn take_batch(first: Order, mut more: impl FnMut() -> Option<Task>) -> (Vec<Order>, Option<Task>) {
     let mut batch = vec![first];
     let mut len = 0;
     while len < WRITE_LEN {

@@ -203,7 +203,7 @@ impl EntryFrames {
         writer.group(members);
         writer.seal(0, end.at);
         let mut frame = Vec::new();
-        writer.take(&mut frame);
+        writer.take_sealed(&mut frame);
         frame
     }
 
@@ -217,7 +217,7 @@ impl EntryFrames {
         let mut writer = FrameWriter::new(self.seal, end.sequence.next().0);
         writer.seal(0, end.at);
         let mut frame = Vec::new();
-        writer.take(&mut frame);
+        writer.take_sealed(&mut frame);
         let content = content_of(self.seal, &frame)?;
         let place = LogEntry {
             term: term.0,

@@ -150,7 +150,7 @@ impl GroupCore {
                 journal.seal(0, now);
             }
             let mut frames = Vec::new();
-            journal.take(&mut frames);
+            journal.take_sealed(&mut frames);
             self.bytes += frames.len() as u64;
             self.end.progress.sent(frames.len() as u64);
             self.end.tell(FromCore::Frames { epoch, turn, frames });

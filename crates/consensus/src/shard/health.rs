@@ -96,7 +96,7 @@ impl HealthTable {
     }
 
     /// Returns the health of a node; None when it has sent none lately.
-    pub fn of(&self, node: NodeId) -> Option<&Health> {
+    pub fn health_of(&self, node: NodeId) -> Option<&Health> {
         let (told_ns, health) = self.told.get(&node)?;
         (self.now_ns.saturating_sub(*told_ns) <= self.within_ns).then_some(health)
     }
@@ -104,12 +104,12 @@ impl HealthTable {
     /// Returns true for a node that has sent its health before, but not lately. A node that never did may run a release
     /// that does not send it.
     pub fn is_silent(&self, node: NodeId) -> bool {
-        self.told.contains_key(&node) && self.of(node).is_none()
+        self.told.contains_key(&node) && self.health_of(node).is_none()
     }
 
     /// Returns the nodes that have sent their health lately.
     pub fn heard(&self) -> Vec<NodeId> {
-        self.told.keys().copied().filter(|node| self.of(*node).is_some()).collect()
+        self.told.keys().copied().filter(|node| self.health_of(*node).is_some()).collect()
     }
 }
 
@@ -157,11 +157,11 @@ mod tests {
         healths.is_now(1_300);
         assert_eq!(healths.heard(), [node(2)]);
         healths.is_now(1_301);
-        assert_eq!((healths.of(node(2)), healths.is_silent(node(2))), (None, true));
+        assert_eq!((healths.health_of(node(2)), healths.is_silent(node(2))), (None, true));
         assert!(healths.heard().is_empty());
         healths.note(node(2), Health::default());
         assert_eq!((healths.heard(), healths.is_silent(node(2))), (vec![node(2)], false));
         healths.forget(node(2));
-        assert_eq!((healths.of(node(2)), healths.is_silent(node(2))), (None, false));
+        assert_eq!((healths.health_of(node(2)), healths.is_silent(node(2))), (None, false));
     }
 }

@@ -714,7 +714,7 @@ impl ShardGroup {
             let before = LogPosition { index: self.committed, sequence: self.committed_sequence };
             let effects = self.replica.effects();
             let is_idle = effects.is_empty() && effects.committed == self.committed;
-            self.take(effects, before, outlet);
+            self.carry_out_effects(effects, before, outlet);
             if is_idle {
                 break;
             }
@@ -732,7 +732,12 @@ impl ShardGroup {
         self.check();
     }
 
-    fn take(&mut self, effects: Effects, before: LogPosition, outlet: &mut impl HostActions) {
+    fn carry_out_effects(
+        &mut self,
+        effects: Effects,
+        before: LogPosition,
+        outlet: &mut impl HostActions,
+    ) {
         let Effects { send, store, committed, standing, membership, reads, need_snapshot: behind } =
             effects;
         // The device and the other nodes work in parallel: messages that depend on this store are still held.

@@ -17,7 +17,7 @@ pub struct EventWithOrigin {
 /// into one event, at the place of the first.
 pub fn events_of(change: &Change, events: &mut Vec<EventWithOrigin>) {
     events.clear();
-    let origins = Origins::of(change);
+    let origins = Origins::from_change(change);
     // A short list: it has an entry for each combination of bucket, movement and item.
     let mut moved: Vec<(Movement, BucketNo, usize)> = Vec::new();
     for (at, op) in change.ops.iter().enumerate() {

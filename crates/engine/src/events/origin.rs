@@ -35,7 +35,7 @@ pub(super) struct Origins<'c> {
 }
 
 impl<'c> Origins<'c> {
-    pub(super) fn of(change: &'c Change) -> Origins<'c> {
+    pub(super) fn from_change(change: &'c Change) -> Origins<'c> {
         let ops = &change.ops;
         let mut origins = Origins { ops, transaction: None, sessions: Vec::new(), late: None };
         for (at, op) in ops.iter().enumerate() {

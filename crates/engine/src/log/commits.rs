@@ -174,7 +174,7 @@ impl Commits {
             journal.seal(self.synced, now);
         }
         let mut frames = std::mem::take(&mut self.spare);
-        journal.take(&mut frames);
+        journal.take_sealed(&mut frames);
         let (first, last) = (self.written + 1, journal.next() - 1);
         Some(self.send(frames, first, last))
     }
@@ -186,7 +186,7 @@ impl Commits {
         let journal = shard.journal().filter(|journal| due && journal.next() - 1 == written)?;
         journal.seal(self.synced, now);
         let mut frames = std::mem::take(&mut self.spare);
-        journal.take(&mut frames);
+        journal.take_sealed(&mut frames);
         let next = journal.next();
         self.state = State::Busy;
         self.marked = self.synced;

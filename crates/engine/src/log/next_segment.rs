@@ -68,7 +68,7 @@ impl<F: File> NextSegment<F> {
     }
 
     /// Renames it to a segment. None when no space is reserved.
-    pub(super) fn take<D: Disk<File = F>>(
+    pub(super) fn rename_to_segment<D: Disk<File = F>>(
         &mut self,
         disk: &mut D,
         segment: &str,

@@ -141,7 +141,7 @@ impl<'d, D: Disk> LogReader<'d, D> {
                     continue;
                 }
             };
-            return self.take(len).map(Some);
+            return self.read_frame(len).map(Some);
         }
     }
 
@@ -202,7 +202,7 @@ impl<'d, D: Disk> LogReader<'d, D> {
         for &first in self.segments.iter().rev() {
             let name = segment_name(first);
             let cut = self.cut.as_ref().filter(|cut| cut.file == name).map(|cut| cut.offset);
-            let unproven = self.tail.of(first);
+            let unproven = self.tail.unproven_bytes(first);
             let repaired = self.disk.open(&name).and_then(|mut file| {
                 if let Some(offset) = cut {
                     file.set_len(offset)?;
@@ -280,12 +280,12 @@ impl<'d, D: Disk> LogReader<'d, D> {
         self.end(window, kept, &error.to_string())
     }
 
-    fn take(&mut self, len: usize) -> Result<Frame<'_>, LogError> {
+    fn read_frame(&mut self, len: usize) -> Result<Frame<'_>, LogError> {
         let Some(window) = &mut self.window else {
             return Err(LogError::Directory(io::Error::other("no segment is open")));
         };
         let (segment, offset) = (self.segments[self.at], window.offset());
-        let Some(frame) = window.take(self.seal, len) else {
+        let Some(frame) = window.next_frame(self.seal, len) else {
             let error = io::Error::other("a frame is shorter than its header");
             return Err(LogError::Io { file: segment_name(segment), error });
         };

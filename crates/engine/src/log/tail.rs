@@ -35,7 +35,7 @@ impl Tail {
     }
 
     /// Returns the unproven bytes of a segment, including the header when its first frame is unproven.
-    pub(super) fn of(&self, segment: u64) -> Option<Range<u64>> {
+    pub(super) fn unproven_bytes(&self, segment: u64) -> Option<Range<u64>> {
         let mut ranges = self.0.iter().filter(|(_, span)| span.segment == segment);
         let first = ranges.next()?.1.range.clone();
         let end = ranges.next_back().map_or(first.end, |(_, span)| span.range.end);

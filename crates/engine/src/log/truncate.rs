@@ -55,7 +55,7 @@ fn rest_of<F: File>(mut file: F, name: &str, log: LogId, index: u64) -> Result<K
     let mut is_needed = false;
     while let Ok(len) = window.frame_len(seal)? {
         let offset = window.offset();
-        let Some(frame) = window.take(seal, len) else { break };
+        let Some(frame) = window.next_frame(seal, len) else { break };
         let place = frame.entry().filter(|_| frame.count() > 0);
         match place {
             Some(place) if place.index >= index => {

@@ -59,7 +59,7 @@ impl<F: File> Window<F> {
     }
 
     /// Moves past the next frame and returns it. Its length is from [`Window::frame_len`].
-    pub(super) fn take(&mut self, seal: Seal, len: usize) -> Option<Frame<'_>> {
+    pub(super) fn next_frame(&mut self, seal: Seal, len: usize) -> Option<Frame<'_>> {
         let at = self.at;
         self.at += len;
         checked_frame(seal, &self.room[at..self.at])

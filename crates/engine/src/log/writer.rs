@@ -176,7 +176,7 @@ impl<D: Disk> LogWriter<D> {
         self.is_dir_dirty = true;
         // Without [`LogWriter::set_ahead`] the space has to be found now.
         self.set_ahead()?;
-        let mut file = match self.next_segment.take(&mut self.disk, &name) {
+        let mut file = match self.next_segment.rename_to_segment(&mut self.disk, &name) {
             Ok(Some(file)) => file,
             Ok(None) | Err(_) => self.disk.create(&name, self.len_max)?,
         };

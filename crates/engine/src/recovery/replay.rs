@@ -85,7 +85,7 @@ impl<'b> Replay<'b> {
             if sequence > as_of && sequence <= self.limit {
                 match record.about {
                     RecordSubject::Key(key) => {
-                        self.take(self.hasher.hash(key), sequence, record.bytes, give);
+                        self.gather(self.hasher.hash(key), sequence, record.bytes, give);
                     }
                     RecordSubject::Nothing => {}
                     RecordSubject::All => {
@@ -112,7 +112,7 @@ impl<'b> Replay<'b> {
     }
 
     /// Gathers a record. Hands over its part when full, and the next part in rotation when many are gathered.
-    fn take(
+    fn gather(
         &mut self,
         hash: u64,
         sequence: u64,

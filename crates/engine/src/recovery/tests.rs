@@ -103,7 +103,7 @@ fn log() -> Vec<u8> {
         }
     }
     writer.seal(0, Time(0));
-    writer.take(&mut log);
+    writer.take_sealed(&mut log);
     log
 }
 
@@ -198,7 +198,7 @@ fn what_does_not_fit_is_named_by_its_sequence() {
     }
     writer.seal(0, Time(0));
     let mut log = Vec::new();
-    writer.take(&mut log);
+    writer.take_sealed(&mut log);
     let base = Base { is_snapshot: true, begun: 99, ..Base::default() };
     let error = replay(&log, &base, &mut Refusing(b"b".to_vec())).expect_err("it is refused");
     assert!(matches!(error, RecoveryError::Replay { sequence: 101, .. }), "{error}");
@@ -229,7 +229,7 @@ fn a_change_that_leaves_another_balance_is_refused() {
         writer.account(b"a", &credited, Some(after));
         writer.seal(0, Time(0));
         let mut log = Vec::new();
-        writer.take(&mut log);
+        writer.take_sealed(&mut log);
         let base = Base { is_snapshot: true, begun: 6, ..Base::default() };
         match replay(&log, &base, &mut Shard::new(Config::default())) {
             Ok(_) => assert!(is_right),
@@ -254,7 +254,7 @@ fn records_are_given_in_turn_and_never_many_at_once() {
     }
     writer.seal(0, Time(0));
     let mut log = Vec::new();
-    writer.take(&mut log);
+    writer.take_sealed(&mut log);
     let mut replay = Replay::new(&hasher, &base, u64::MAX, Progress::default());
     let (mut taken, mut longest, mut before) = (0, 0, 0);
     let mut give = |sheaf: RecordBatch| {

@@ -81,7 +81,7 @@ impl Shard {
         if self.working.is_in_parts()
             && let (Some(entry), Some(account)) = (entry, &mut self.working.account)
         {
-            **account.unloaded.get_or_insert_default() = self.annexes.of(entry.key()).sums();
+            **account.unloaded.get_or_insert_default() = self.annexes.parts_of(entry.key()).sums();
         }
         Ok(())
     }
@@ -89,7 +89,7 @@ impl Shard {
     /// Returns the whole image of the account, also when it is kept in parts.
     pub(super) fn whole_image<'e>(&self, entry: &'e TableEntry) -> Cow<'e, [u8]> {
         if is_entry_in_parts(entry) {
-            Cow::Owned(self.annexes.of(entry.key()).whole_image(entry.value()))
+            Cow::Owned(self.annexes.parts_of(entry.key()).whole_image(entry.value()))
         } else {
             Cow::Borrowed(entry.value())
         }

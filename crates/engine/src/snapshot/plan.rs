@@ -107,7 +107,7 @@ impl Snapshot {
         let next = shard.copy_chunk(self.position, self.chunk_len, &mut self.chunk);
         self.footer.entries += u64::from(self.chunk.count());
         self.chunk.seal(Positions { from: self.position, to: next }, as_of);
-        self.chunk.take(&mut spare);
+        self.chunk.take_sealed(&mut spare);
         self.footer.chunks += 1;
         self.footer.as_of = as_of;
         self.position = next;

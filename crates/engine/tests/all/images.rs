@@ -157,7 +157,7 @@ fn a_loaded_account_comes_back_from_the_log() {
     let mut log = Vec::new();
     let journal: &mut FrameWriter = to.journal().expect("a journal");
     journal.seal(0, START);
-    journal.take(&mut log);
+    journal.take_sealed(&mut log);
     let Framed::Frame(frame) = read_frame(Seal::new(checksum, LOG.id), &log) else {
         panic!("a frame");
     };

@@ -395,7 +395,7 @@ fn what_expires_in_a_group_is_removed_by_a_record() {
         let journal = leader.journal().expect("it has one");
         journal.seal(0, late);
         let mut bytes = Vec::new();
-        journal.take(&mut bytes);
+        journal.take_sealed(&mut bytes);
         let frame = checked_frame(log.seal_in(format), &bytes).expect("one frame");
         follower.apply_frame(&frame).expect("it fits");
         (frame.next() - 1, follower.len())

@@ -61,7 +61,7 @@ impl Credentials {
         gauge: Arc<ExpiryGauge>,
     ) -> Result<Credentials, TlsError> {
         let texts = texts(files)?;
-        let parts = CredentialParts::of(files, &texts)?;
+        let parts = CredentialParts::parse(files, &texts)?;
         parts.check(files, ip)?;
         pem::warn_of_readers(&files.key);
         let kept = KeptCredentials::new(texts, &parts, files)?;
@@ -73,7 +73,7 @@ impl Credentials {
     #[cfg(test)]
     pub(super) fn unchecked(files: &NodeTlsSettings, ip: IpAddr) -> Credentials {
         let texts = texts(files).expect("files");
-        let parts = CredentialParts::of(files, &texts).expect("certificates");
+        let parts = CredentialParts::parse(files, &texts).expect("certificates");
         let kept = Mutex::new(KeptCredentials::new(texts, &parts, files).expect("a pair"));
         Credentials { files: files.clone(), ip, kept, gauge: Arc::default() }
     }
@@ -109,7 +109,7 @@ impl Credentials {
         if texts == *before {
             return Ok(None);
         }
-        let parts = CredentialParts::of(&self.files, &texts)?;
+        let parts = CredentialParts::parse(&self.files, &texts)?;
         parts.check(&self.files, self.ip)?;
         KeptCredentials::new(texts, &parts, &self.files).map(Some)
     }
@@ -168,7 +168,7 @@ struct CredentialParts {
 }
 
 impl CredentialParts {
-    fn of(
+    fn parse(
         files: &NodeTlsSettings,
         [certificate, key, ca]: &PemTexts,
     ) -> Result<CredentialParts, TlsError> {

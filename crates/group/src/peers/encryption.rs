@@ -63,7 +63,7 @@ impl Encryption {
 
     /// Reads decrypted bytes that have arrived, on a non-blocking socket after the handshake. It does not send what is
     /// queued: if each side sent first, both could wait for the other to read.
-    pub(super) fn take<S: Read + Write>(
+    pub(super) fn read_available<S: Read + Write>(
         &mut self,
         wire: &mut BufReader<S>,
         bytes: &mut [u8],

@@ -99,7 +99,7 @@ impl Greeting {
         };
         let sheet = read_sheet(from)?;
         let mut reader = PacketReader(&sheet);
-        let greeting = Greeting::of(&mut reader).filter(|_| reader.0.is_empty());
+        let greeting = Greeting::parse(&mut reader).filter(|_| reader.0.is_empty());
         Ok(greeting
             .ok_or_else(|| malformed(format!("its fields are not those of version {spoken}")))?)
     }
@@ -126,22 +126,22 @@ impl Greeting {
         sheet
     }
 
-    fn of(reader: &mut PacketReader<'_>) -> Option<Greeting> {
+    fn parse(reader: &mut PacketReader<'_>) -> Option<Greeting> {
         match reader.u8()? {
-            1 => Hello::of(reader).map(Greeting::Hello),
+            1 => Hello::parse(reader).map(Greeting::Hello),
             2 => Some(Greeting::Join(JoinRequest {
                 node: NodeId::new(reader.u64()?)?,
                 replaces: Some(reader.u64()?).filter(|node| *node > 0),
                 addresses: reader.addresses()?,
             })),
-            3 => Hello::of(reader).map(Greeting::Passage),
+            3 => Hello::parse(reader).map(Greeting::Passage),
             _ => None,
         }
     }
 }
 
 impl Hello {
-    fn of(reader: &mut PacketReader<'_>) -> Option<Hello> {
+    fn parse(reader: &mut PacketReader<'_>) -> Option<Hello> {
         Some(Hello {
             store: reader.u64()?,
             node: NodeId::new(reader.u64()?)?,
@@ -162,7 +162,7 @@ impl Answer {
         let version = read_opening(from)?;
         let sheet = read_sheet(from)?;
         let mut reader = PacketReader(&sheet);
-        let answer = Answer::of(&mut reader).filter(|_| reader.0.is_empty());
+        let answer = Answer::parse(&mut reader).filter(|_| reader.0.is_empty());
         match (version.spoken, answer) {
             // Refusals have the same form in all versions, and their reason is better than one about versions.
             (spoken, Some(answer @ Answer::Refusal(_))) => Ok((answer, spoken.unwrap_or(0))),
@@ -212,7 +212,7 @@ impl Answer {
         sheet
     }
 
-    fn of(reader: &mut PacketReader<'_>) -> Option<Answer> {
+    fn parse(reader: &mut PacketReader<'_>) -> Option<Answer> {
         Some(match reader.u8()? {
             1 => Answer::Welcome {
                 store: reader.u64()?,

@@ -33,7 +33,7 @@ impl Subject {
         }
     }
 
-    fn of(number: u8) -> Option<Subject> {
+    fn from_number(number: u8) -> Option<Subject> {
         [Subject::Replica, Subject::CatchUp, Subject::Clock, Subject::Health]
             .into_iter()
             .find(|subject| subject.number() == number)
@@ -130,7 +130,7 @@ pub(super) fn read_packet(from: &mut impl Read) -> io::Result<Option<Packet>> {
         )));
     }
     let kind = part.array::<1>()?[0];
-    let subject = Subject::of(kind).ok_or_else(|| {
+    let subject = Subject::from_number(kind).ok_or_else(|| {
         malformed(format!("a packet of kind {kind}, which this release does not know"))
     })?;
     let shard = u16::from_le_bytes(part.array()?);

@@ -165,15 +165,15 @@ pub(super) fn carry(far: &mut Socket, mut near: UnixStream) -> io::Result<()> {
 
 /// One side of a passage. Its calls do not block.
 trait PassageSide {
-    fn take(&mut self, room: &mut [u8]) -> io::Result<usize>;
+    fn read_available(&mut self, room: &mut [u8]) -> io::Result<usize>;
     fn put(&mut self, bytes: &[u8]) -> io::Result<usize>;
     /// Sends what [`Side::put`] has accepted and not sent. An error while some of it is left.
     fn push(&mut self) -> io::Result<()>;
 }
 
 impl PassageSide for Socket {
-    fn take(&mut self, room: &mut [u8]) -> io::Result<usize> {
-        Socket::take(self, room)
+    fn read_available(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        Socket::read_available(self, room)
     }
 
     fn put(&mut self, bytes: &[u8]) -> io::Result<usize> {
@@ -186,7 +186,7 @@ impl PassageSide for Socket {
 }
 
 impl PassageSide for UnixStream {
-    fn take(&mut self, room: &mut [u8]) -> io::Result<usize> {
+    fn read_available(&mut self, room: &mut [u8]) -> io::Result<usize> {
         self.read(room)
     }
 
@@ -220,7 +220,7 @@ impl Flow {
         let mut moves = false;
         if self.bytes.is_empty() && !self.has_ended {
             self.bytes.resize(BUFFER_LEN, 0);
-            let taken = now(|| from.take(&mut self.bytes));
+            let taken = now(|| from.read_available(&mut self.bytes));
             self.bytes.truncate(*taken.as_ref().ok().and_then(Option::as_ref).unwrap_or(&0));
             moves = !matches!(taken, Ok(None));
             // A failed read counts as an end: bytes that were read before are still sent.

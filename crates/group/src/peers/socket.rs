@@ -172,9 +172,9 @@ impl Socket {
     }
 
     /// Reads bytes that have arrived, on a non-blocking socket. It works even while the other side reads nothing.
-    pub(super) fn take(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+    pub(super) fn read_available(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         match &mut self.layer {
-            Layer::Tls(encryption) => encryption.take(&mut self.wire, bytes),
+            Layer::Tls(encryption) => encryption.read_available(&mut self.wire, bytes),
             Layer::Plain | Layer::TlsMismatch(_) => self.read(bytes),
         }
     }

@@ -77,7 +77,7 @@ impl RequestDistributor<'_> {
             gather.bundles.resize_with(cores, || None);
         }
         gather.bundles[usize::from(core)].get_or_insert_with(|| {
-            let mut bundle = self.spare.take().unwrap_or_default();
+            let mut bundle = self.spare.take_object().unwrap_or_default();
             bundle.caller = self.caller;
             bundle
         })
@@ -287,7 +287,7 @@ impl GatheredRequests {
                 }
                 Step::Whole(core) | Step::Element(core) | Step::Part(core) | Step::Listed(core) => {
                     let bundle = self.bundles.get_mut(usize::from(core)).and_then(Option::as_mut);
-                    let Some(reply) = bundle.and_then(|bundle| bundle.take()) else {
+                    let Some(reply) = bundle.and_then(|bundle| bundle.next_reply()) else {
                         return Merged::Cut(core);
                     };
                     match step {

@@ -76,7 +76,7 @@ pub(crate) struct Pool {
 
 impl Pool {
     pub(crate) fn take_reader(&mut self) -> Box<ConnectionReader> {
-        self.readers.take().unwrap_or_default()
+        self.readers.take_object().unwrap_or_default()
     }
 
     /// Returns a reader to the pool. The reader must be idle.

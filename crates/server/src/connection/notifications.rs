@@ -96,7 +96,7 @@ impl<T: Transport> Connection<T> {
         {
             return;
         }
-        let pushes = self.client.tracking.as_mut().and_then(|mode| mode.take());
+        let pushes = self.client.tracking.as_mut().and_then(|mode| mode.take_pushes());
         if pushes.is_none() && self.lines.is_empty() {
             return;
         }

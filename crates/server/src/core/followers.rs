@@ -12,7 +12,7 @@ use std::net::SocketAddr;
 impl Core {
     /// Sends the commands of this turn's clients to the monitoring clients on every core.
     pub(super) fn tell_monitors(&mut self) {
-        let Some(lines) = self.node.monitor.take() else { return };
+        let Some(lines) = self.node.monitor.take_lines() else { return };
         for core in self.node.mesh.others() {
             self.node.mesh.send(core, Message::Monitor(lines.clone()));
         }

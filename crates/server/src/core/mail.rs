@@ -35,7 +35,7 @@ impl Core {
     pub(super) fn calls(&mut self) {
         let intake = self.node.mesh.intake();
         if intake.is_waiting() {
-            intake.take(&mut self.node.calls);
+            intake.take_calls(&mut self.node.calls);
         }
         if !self.node.calls.is_empty() {
             self.node.carry_out_calls();

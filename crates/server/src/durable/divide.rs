@@ -20,7 +20,7 @@ pub(super) struct Spread<'s> {
 }
 
 impl Spread<'_> {
-    fn of(&mut self, key: &[u8]) -> &mut Shard {
+    fn shard_of(&mut self, key: &[u8]) -> &mut Shard {
         let core = usize::from(self.slots.owner_of(key));
         &mut self.shards[core]
     }
@@ -34,12 +34,12 @@ impl Sink for Spread<'_> {
     }
 
     fn restore(&mut self, entry: &scurry_codec::SnapshotEntry<'_>) -> Result<(), ReplayError> {
-        self.of(entry.key()).restore(entry)
+        self.shard_of(entry.key()).restore(entry)
     }
 
     fn replay(&mut self, record: &scurry_codec::Record<'_>) -> Result<(), ReplayError> {
         match record.key() {
-            Some(key) => self.of(key).replay(record),
+            Some(key) => self.shard_of(key).replay(record),
             // FLUSHALL concerns every thread: each log has it, and each thread clears its keys.
             None => {
                 self.clear();
@@ -53,7 +53,7 @@ impl Sink for Spread<'_> {
         id: &[u8],
         steps: impl Iterator<Item = Step<'r>>,
     ) -> Result<(), (u64, ReplayError)> {
-        self.of(id).replay_account(id, steps)
+        self.shard_of(id).replay_account(id, steps)
     }
 
     fn hasher(&self) -> KeyHasher {

@@ -178,10 +178,12 @@ impl Node {
             Err(ReadError::WrongType) => return Err(Refusal::Store(WRONG_TYPE.to_owned())),
         };
         Ok(match read {
-            Read::Account { .. } => Reply::Account(Box::new(AccountView::of(account, now))),
-            Read::Audit { .. } => Reply::Audit(Box::new(AuditView::of(account, now))),
+            Read::Account { .. } => Reply::Account(Box::new(AccountView::of_account(account, now))),
+            Read::Audit { .. } => Reply::Audit(Box::new(AuditView::of_account(account, now))),
             Read::Session { session: id, .. } => match account.session(id) {
-                Some(session) => Reply::Session(Box::new(SessionView::of(account, session, now))),
+                Some(session) => {
+                    Reply::Session(Box::new(SessionView::of_session(account, session, now)))
+                }
                 None if account.has_ended(id) => {
                     return Err(unknown(Code::UnknownSession, ENDED_SESSION));
                 }
@@ -222,7 +224,7 @@ impl Node {
     pub(crate) fn end_calls(&mut self) {
         let intake = self.mesh.intake();
         intake.close();
-        intake.take(&mut self.calls);
+        intake.take_calls(&mut self.calls);
         self.calls.clear();
     }
 

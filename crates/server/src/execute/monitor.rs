@@ -56,7 +56,7 @@ impl Monitor {
     }
 
     /// Takes the lines of this turn; None when there are none.
-    pub(crate) fn take(&mut self) -> Option<Lines> {
+    pub(crate) fn take_lines(&mut self) -> Option<Lines> {
         if self.text.is_empty() {
             return None;
         }
@@ -86,14 +86,14 @@ mod tests {
         let mut monitor = Monitor::default();
         note(&mut monitor, &[b"SET", b"k\"\\\r\n\0\xff", &[b'v'; 130]]);
         note(&mut monitor, &[&b"MGET"[..]; 40]);
-        let lines = monitor.take().expect("two lines");
+        let lines = monitor.take_lines().expect("two lines");
         let text = std::str::from_utf8(&lines).expect("ASCII");
         let begin = "+1700000000.000042 [0 127.0.0.1:9]";
         let value = "v".repeat(128);
         let set = format!(r#"{begin} "SET" "k\"\\\r\n\x00\xff" "{value}"... (2 more bytes)"#);
         let mget = format!("{begin}{} ... (8 more arguments)", r#" "MGET""#.repeat(32));
         assert_eq!(text, format!("{set}\r\n{mget}\r\n"));
-        assert!(monitor.take().is_none());
+        assert!(monitor.take_lines().is_none());
     }
 
     #[test]
@@ -102,7 +102,7 @@ mod tests {
         for _ in 0..100_000 {
             note(&mut monitor, &[b"PING"]);
         }
-        let lines = monitor.take().expect("lines");
+        let lines = monitor.take_lines().expect("lines");
         assert!(lines.len() < TURN_LEN_MAX + 200, "{}", lines.len());
         let text = std::str::from_utf8(&lines).expect("ASCII");
         let shown = text.lines().count() - 1;

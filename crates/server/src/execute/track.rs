@@ -55,7 +55,7 @@ impl Node {
     ) {
         let Some(changed) = self.shard.take_changes() else { return };
         for key in changed.iter() {
-            let Some(mut readers) = self.tracking.table.take(key) else { continue };
+            let Some(mut readers) = self.tracking.table.remove_readers(key) else { continue };
             if let Some(cause) = cause.filter(|cause| cause.noloop) {
                 readers.retain(|&reader| reader != cause.sender);
             }

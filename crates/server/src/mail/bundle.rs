@@ -94,7 +94,7 @@ impl Bundle {
     }
 
     /// Takes the next reply; None when all were taken or the next one is not there yet.
-    pub(crate) fn take(&mut self) -> Option<&[u8]> {
+    pub(crate) fn next_reply(&mut self) -> Option<&[u8]> {
         let end = *self.ends.get(self.taken)?;
         let start = self.taken.checked_sub(1).map_or(0, |before| self.ends[before]);
         self.taken += 1;

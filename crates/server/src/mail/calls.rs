@@ -72,7 +72,7 @@ impl CallQueue {
     }
 
     /// Appends all waiting calls to `calls`.
-    pub(crate) fn take(&self, calls: &mut VecDeque<Call>) {
+    pub(crate) fn take_calls(&self, calls: &mut VecDeque<Call>) {
         let mut state = lock(&self.state);
         self.waiting.store(false, Ordering::Relaxed);
         calls.extend(state.calls.drain(..));
@@ -284,7 +284,7 @@ mod tests {
         intake.post(&mut vec![call(), call()]);
         assert!(intake.is_waiting());
         let mut calls = VecDeque::new();
-        intake.take(&mut calls);
+        intake.take_calls(&mut calls);
         assert_eq!((calls.len(), intake.is_waiting()), (2, false));
         intake.close();
         let (ticket, mut reply) = reply_queue.prepare();

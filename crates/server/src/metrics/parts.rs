@@ -74,8 +74,8 @@ pub(super) fn commands(source: &Source<'_>, page: &mut Exposition) {
     let help = "Requests executed or refused. A command over keys of several cores counts on each.";
     page.metric("scurry_commands_total", Counter, help);
     for (core, report) in &source.cores {
-        let counted =
-            specs().map(|spec| (spec.lower_name(), report.report.measures.of(spec.id).calls));
+        let counted = specs()
+            .map(|spec| (spec.lower_name(), report.report.measures.counts_of(spec.id).calls));
         let unknown = [("unknown".to_owned(), report.report.measures.unknown)];
         for (command, calls) in counted.chain(unknown).filter(|&(_, calls)| calls > 0) {
             page.sample(&[("command", &command), ("core", core)], calls);
@@ -84,8 +84,8 @@ pub(super) fn commands(source: &Source<'_>, page: &mut Exposition) {
     let help = "Requests answered with an error, those with an unknown command included.";
     page.metric("scurry_command_errors_total", Counter, help);
     for (core, report) in &source.cores {
-        let counted =
-            specs().map(|spec| (spec.lower_name(), report.report.measures.of(spec.id).errors));
+        let counted = specs()
+            .map(|spec| (spec.lower_name(), report.report.measures.counts_of(spec.id).errors));
         let unknown = [("unknown".to_owned(), report.report.measures.unknown)];
         for (command, errors) in counted.chain(unknown).filter(|&(_, errors)| errors > 0) {
             page.sample(&[("command", &command), ("core", core)], errors);

@@ -92,7 +92,7 @@ pub(crate) struct Buffers {
 
 impl Buffers {
     pub(crate) fn take_input(&mut self) -> Vec<u8> {
-        self.inputs.take().unwrap_or_else(|| vec![0; BUFFER_LEN])
+        self.inputs.take_object().unwrap_or_else(|| vec![0; BUFFER_LEN])
     }
 
     /// Takes a buffer back. One that has grown is not kept.
@@ -103,7 +103,7 @@ impl Buffers {
     }
 
     pub(crate) fn take_output(&mut self) -> Vec<u8> {
-        self.outputs.take().unwrap_or_else(|| Vec::with_capacity(BUFFER_LEN))
+        self.outputs.take_object().unwrap_or_else(|| Vec::with_capacity(BUFFER_LEN))
     }
 
     /// Takes a buffer back. One that has grown is not kept.

@@ -29,7 +29,7 @@ impl TokenHash {
     }
 
     /// Returns the hash of a token.
-    pub(crate) fn of(token: &[u8]) -> TokenHash {
+    pub(crate) fn hash(token: &[u8]) -> TokenHash {
         TokenHash(Sha256::digest(token).into())
     }
 
@@ -56,7 +56,7 @@ pub fn make_token() -> Result<MadeToken, getrandom::Error> {
     let mut random = [0; RANDOM_LEN];
     getrandom::fill(&mut random)?;
     let token = format!("scurry_{}", hex(&random));
-    let hash = format!("{PREFIX}{}", hex(&TokenHash::of(token.as_bytes()).0));
+    let hash = format!("{PREFIX}{}", hex(&TokenHash::hash(token.as_bytes()).0));
     Ok(MadeToken { token, hash })
 }
 
@@ -78,7 +78,7 @@ mod tests {
         // SHA-256 of "abc": FIPS 180-4, example.
         let text = "sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
         let hash = TokenHash::parse(text).expect("a hash");
-        assert!(hash.is(&TokenHash::of(b"abc")) && !hash.is(&TokenHash::of(b"abd")));
+        assert!(hash.is(&TokenHash::hash(b"abc")) && !hash.is(&TokenHash::hash(b"abd")));
         for wrong in ["", "sha256:", &text[..text.len() - 1], &text[7..], "sha256:+a"] {
             assert!(TokenHash::parse(wrong).is_none(), "{wrong}");
         }
@@ -90,7 +90,7 @@ mod tests {
         let (one, other) = (make_token().expect("random"), make_token().expect("random"));
         assert_ne!(one.token, other.token);
         let hash = TokenHash::parse(&one.hash).expect("a hash");
-        assert!(hash.is(&TokenHash::of(one.token.as_bytes())));
-        assert!(!hash.is(&TokenHash::of(other.token.as_bytes())));
+        assert!(hash.is(&TokenHash::hash(one.token.as_bytes())));
+        assert!(!hash.is(&TokenHash::hash(other.token.as_bytes())));
     }
 }

@@ -63,10 +63,10 @@ impl Context {
         unsafe {
             match piece {
                 Piece::Simple(text) => {
-                    call!(RedisModule_ReplyWithSimpleString(self.raw(), line.of(text)))
+                    call!(RedisModule_ReplyWithSimpleString(self.raw(), line.terminated(text)))
                 }
                 Piece::Error(text) => {
-                    call!(RedisModule_ReplyWithError(self.raw(), line.of(text)))
+                    call!(RedisModule_ReplyWithError(self.raw(), line.terminated(text)))
                 }
                 Piece::Integer(value) => call!(RedisModule_ReplyWithLongLong(self.raw(), value)),
                 Piece::Bulk(bytes) => call!(RedisModule_ReplyWithStringBuffer(
@@ -105,7 +105,7 @@ fn signed(len: usize) -> std::ffi::c_long {
 struct ReplyLine(Vec<u8>);
 
 impl ReplyLine {
-    fn of(&mut self, text: &[u8]) -> *const c_char {
+    fn terminated(&mut self, text: &[u8]) -> *const c_char {
         self.0.clear();
         self.0.extend_from_slice(text);
         self.0.push(0);

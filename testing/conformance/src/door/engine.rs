@@ -24,7 +24,7 @@ impl Door for EngineDoor {
 
     fn open(&self, script: &Script, protocol: Protocol) -> Result<Box<dyn ScriptStore>> {
         let kinds = &script.unique_kinds;
-        let unique_identities = (!kinds.is_empty()).then(|| UniqueIdentities::of(kinds));
+        let unique_identities = (!kinds.is_empty()).then(|| UniqueIdentities::with_kinds(kinds));
         let limits = script.limits.clone();
         let config = Config { limits, unique_identities, ..Config::default() };
         let store = Checked { shard: Shard::new(config) };

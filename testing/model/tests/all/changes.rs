@@ -64,7 +64,7 @@ fn changes_come_back_and_replay_makes_the_same_accounts() {
         }
         writer.seal(0, Time(0));
         let mut bytes = Vec::new();
-        writer.take(&mut bytes);
+        writer.take_sealed(&mut bytes);
         let Framed::Frame(frame) = read_frame(seal, &bytes) else { panic!("it is whole") };
         let (mut records, mut replayed) = (frame.records(), None);
         for states in accounts.windows(2) {

@@ -74,7 +74,7 @@ impl Server {
     /// Returns empty shards of one server, which keep journals.
     fn shards(&self) -> Vec<Shard> {
         let kinds: Vec<Name> = self.unique.iter().map(|kind| name(kind)).collect();
-        let unique = (!kinds.is_empty()).then(|| UniqueIdentities::of(&kinds));
+        let unique = (!kinds.is_empty()).then(|| UniqueIdentities::with_kinds(&kinds));
         let config = Config {
             hash_key: HashKey::known(self.seed),
             unique_identities: unique,
@@ -272,7 +272,7 @@ impl Server {
                 assert_eq!(one.shard.copy_chunk(0, usize::MAX, &mut writer), 0);
                 writer.seal(Positions { from: 0, to: 0 }, 1);
                 let mut bytes = Vec::new();
-                writer.take(&mut bytes);
+                writer.take_sealed(&mut bytes);
                 let Chunked::Chunk(chunk) = read_chunk(seal(at), &bytes) else { panic!("a chunk") };
                 for entry in chunk.entries() {
                     shard.restore(&entry.expect("an entry")).expect("it is taken");
@@ -348,7 +348,7 @@ impl One {
         if !journal.is_empty() {
             let mut frames = Vec::new();
             journal.seal(0, NOW);
-            journal.take(&mut frames);
+            journal.take_sealed(&mut frames);
             self.log.extend(frames);
         }
     }

@@ -147,7 +147,7 @@ fn writes_by_the_key_of_another_connection() {
     let mut thief = Raw::new(&world.fabric, mine, 8);
     thief.write(&[b'x'; 100], victim, Some(100));
     assert_eq!(world.fabric.cause(mine), Some(Cause::Access));
-    assert_eq!(thief.take(), Some(SimEvent::Broken));
+    assert_eq!(thief.next_event(), Some(SimEvent::Broken));
     assert_eq!(world.fabric.cause(world.end), None);
     drop((thief, stranger_side));
     // The window is unchanged, and its own peer can go on.

@@ -45,7 +45,7 @@ impl World {
     pub(crate) fn listen(&mut self) -> Option<Fault> {
         self.fabric.carry(self.end);
         let victim = self.victim.as_mut()?;
-        while let Some(told) = self.fabric.take(self.end) {
+        while let Some(told) = self.fabric.next_event(self.end) {
             if let Err(fault) = victim.event(told.event(), self.now_ms) {
                 return Some(fault);
             }

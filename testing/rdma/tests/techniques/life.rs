@@ -53,7 +53,7 @@ fn an_end_is_known_when_everything_has_arrived() {
     // Data sent before the end is read first, then the end is reported.
     let Pair { fabric, ends, server, mut client, .. } = pair;
     drop(server);
-    while let Some(told) = fabric.take(ends[1]) {
+    while let Some(told) = fabric.next_event(ends[1]) {
         client.event(told.event(), 0).expect("an end is no fault");
     }
     assert_eq!(client.progress(), Progress::More(50));

@@ -45,7 +45,7 @@ impl Pair {
                 while self.fabric.carry(end) || self.fabric.complete(end) {
                     changed = true;
                 }
-                while let Some(told) = self.fabric.take(end) {
+                while let Some(told) = self.fabric.next_event(end) {
                     endpoint.event(told.event(), self.now_ms).expect("no fault");
                     changed = true;
                 }

@@ -39,7 +39,7 @@ fn rest_without_disk_of(world: &mut World, id: NodeId) {
             return;
         }
         for packet in packets {
-            world.take(&packet);
+            world.deliver(&packet);
         }
         for other in world.ids().into_iter().filter(|other| *other != id) {
             world.finish(other, usize::MAX);
@@ -172,7 +172,7 @@ fn a_read_before_the_first_entry_of_a_term_is_confirmed_behind_it() {
     world.pump(old);
     while !world.at(next).leads() {
         for packet in world.network.take_all() {
-            world.take(&packet);
+            world.deliver(&packet);
         }
         for id in world.ids() {
             if !world.at(id).leads() {
@@ -356,7 +356,7 @@ fn a_leader_that_is_no_member_any_more_stops() {
     world.pump(leader);
     // The start of the change is on all disks, no node has acknowledged it, and a node that it removes becomes leader.
     for packet in world.network.take_all() {
-        world.take(&packet);
+        world.deliver(&packet);
     }
     world.finish(next, usize::MAX);
     world.finish(other, usize::MAX);

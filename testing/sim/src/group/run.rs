@@ -99,7 +99,7 @@ impl GroupSim {
         // Packets to a paused node wait.
         let takes = |to| machines.get(&to).is_some_and(|machine: &Machine| !machine.is_paused);
         let reach = self.plan.reach;
-        let packet = self.network.take(&mut self.random, reach, double, takes);
+        let packet = self.network.remove_packet(&mut self.random, reach, double, takes);
         let Some(packet) = packet else { return Ok(()) };
         self.receive(packet.from, packet.to, &packet.bytes)?;
         if self.is_lazy() || self.random.one_in(4) { Ok(()) } else { self.act(packet.to) }

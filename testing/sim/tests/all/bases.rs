@@ -70,7 +70,7 @@ impl Node {
             writer.seal(0, NOW);
             let next = writer.next();
             let mut frame = Vec::new();
-            writer.take(&mut frame);
+            writer.take_sealed(&mut frame);
             let content = content_of(seal(), &frame).expect("a frame");
             let (term, index) = (self.term, end.index + 1);
             let place = LogEntry { term, index, committed: 0, chain: end.chain, content };

@@ -210,7 +210,7 @@ fn sealed(mut writer: FrameWriter) -> (Vec<u8>, u64) {
     writer.seal(0, NOW);
     let next = writer.next();
     let mut frame = Vec::new();
-    writer.take(&mut frame);
+    writer.take_sealed(&mut frame);
     (frame, next)
 }
 
@@ -500,7 +500,7 @@ fn a_frame_is_applied_once_and_in_its_turn() {
         frames.append(b"key", b"!");
         frames.seal(0, NOW);
     }
-    frames.take(&mut all);
+    frames.take_sealed(&mut all);
     let seal = Seal::new(checksum, LOG.id);
     let frame_at = |from: usize| match read_frame(seal, &all[from..]) {
         Framed::Frame(frame) => frame,

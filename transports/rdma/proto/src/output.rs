@@ -64,7 +64,7 @@ impl<S: Staging> Output<S> {
     }
 
     /// Returns an empty registered vector: a free one, or a new one.
-    pub(crate) fn take<Q: Queue<Staging = S>>(
+    pub(crate) fn empty_vector<Q: Queue<Staging = S>>(
         &mut self,
         queue: &mut Q,
         counts: &mut Counts,
@@ -82,7 +82,7 @@ impl<S: Staging> Output<S> {
         counts: &mut Counts,
     ) -> Result<(), Fault> {
         if self.open.is_none() {
-            self.open = Some(self.take(queue, counts)?);
+            self.open = Some(self.empty_vector(queue, counts)?);
         }
         Ok(())
     }
@@ -150,7 +150,7 @@ impl<S: Staging> Output<S> {
     ) -> Result<(), Fault> {
         let Some(mut staged) = self.open.take() else { return Ok(()) };
         if staged.staging.bytes().len() > self.committed {
-            let mut next = self.take(queue, counts)?;
+            let mut next = self.empty_vector(queue, counts)?;
             next.staging.vector().extend_from_slice(&staged.staging.bytes()[self.committed..]);
             staged.staging.vector().truncate(self.committed);
             self.open = Some(next);

@@ -117,8 +117,9 @@ impl<Q: Queue> Endpoint<Q> {
         while self.unsent() > 0 && self.is_writable() {
             let len = self.output.rest().min(self.peer_windows.room()).min(self.output.copy_len());
             let Some(to) = self.peer_windows.target() else { return Ok(()) };
-            let mut staged =
-                self.output.take(&mut self.send_queue.queue, &mut self.send_queue.counts)?;
+            let mut staged = self
+                .output
+                .empty_vector(&mut self.send_queue.queue, &mut self.send_queue.counts)?;
             let from = self.output.sent;
             staged.staging.vector().extend_from_slice(&self.output.formed()[from..from + len]);
             self.send_queue.counts.copies_out += 1;

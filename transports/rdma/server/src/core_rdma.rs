@@ -42,7 +42,7 @@ impl Adapter for RdmaSettings {
 /// Listens on the device, and creates the RDMA part of each core; the first core gets the listener.
 fn open(settings: &RdmaSettings, cores: u16, clients_max: usize) -> Result<OpenAdapter, String> {
     let listen = settings.listen;
-    let device = Device::of(listen).map_err(|error| error.to_string())?;
+    let device = Device::with_address(listen).map_err(|error| error.to_string())?;
     let listener = Listener::bind(listen, BACKLOG).map_err(|error| error.to_string())?;
     let address = listener.local_address().unwrap_or(listen);
     let budget = Budget::new(settings.pinned_max);

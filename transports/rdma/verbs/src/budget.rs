@@ -35,7 +35,7 @@ impl Budget {
     }
 
     /// Takes bytes from the budget until the share is dropped.
-    pub(crate) fn take(self: &Arc<Budget>, bytes: u64) -> io::Result<Share> {
+    pub(crate) fn reserve_bytes(self: &Arc<Budget>, bytes: u64) -> io::Result<Share> {
         let fits = |used: u64| used.checked_add(bytes).filter(|&sum| sum <= self.limit);
         match self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits) {
             Ok(_) => Ok(Share { budget: Arc::clone(self), bytes }),

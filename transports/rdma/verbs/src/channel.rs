@@ -53,7 +53,7 @@ impl EventChannel {
     }
 
     /// Returns the next event if one is pending.
-    pub(crate) fn take(&self) -> io::Result<Option<ConnectionEvent>> {
+    pub(crate) fn next_event(&self) -> io::Result<Option<ConnectionEvent>> {
         let mut event = ptr::null_mut();
         // SAFETY: the channel is alive, and `event` has room for the pointer.
         if unsafe { (self.library.rdma_get_cm_event)(self.get(), &raw mut event) } != 0 {

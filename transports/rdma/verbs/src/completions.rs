@@ -55,7 +55,7 @@ impl CompletionQueue {
 
     /// Takes completions into the front of `into` and returns how many. A count below `into.len()`
     /// means that the queue is empty.
-    pub(crate) fn take(&self, into: &mut [ibv_wc]) -> io::Result<usize> {
+    pub(crate) fn poll(&self, into: &mut [ibv_wc]) -> io::Result<usize> {
         let room = c_int::try_from(into.len()).unwrap_or(c_int::MAX);
         // SAFETY: the queue is alive, and `into` has room for `room` completions.
         let count = unsafe { ibv_poll_cq(self.get(), room, into.as_mut_ptr()) };

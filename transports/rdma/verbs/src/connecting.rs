@@ -60,7 +60,7 @@ struct Step<'a> {
 impl Step<'_> {
     fn wait(&self, kind: u32) -> io::Result<()> {
         let event = loop {
-            if let Some(event) = self.channel.take()? {
+            if let Some(event) = self.channel.next_event()? {
                 break event;
             }
             let fd = self.channel.fd().as_raw_fd();

@@ -199,7 +199,7 @@ impl Hub {
     ) {
         let link = Arc::downgrade(connection.link());
         let completions = settings.completions();
-        self.queues.take(queue, completions);
+        self.queues.reserve(queue, completions);
         let entry = HubEntry { link, queue, completions, established, broken: None };
         self.links.insert(connection.number(), entry);
     }

@@ -231,7 +231,7 @@ impl Device {
     ///
     /// # Errors
     /// When the libraries are missing, there is no device, or no device has this address.
-    pub fn of(address: SocketAddr) -> Result<Device, Unavailable> {
+    pub fn with_address(address: SocketAddr) -> Result<Device, Unavailable> {
         let all = Device::all()?;
         if address.ip().is_unspecified() {
             return Ok(all[0]);

@@ -59,7 +59,7 @@ impl Link {
 
     /// Records that an entry was used, and copies its bytes into `message` if given. Its slot may be
     /// posted again afterwards.
-    pub(crate) fn take(&self, slot: u64, message: Option<&mut [u8]>) {
+    pub(crate) fn note_used(&self, slot: u64, message: Option<&mut [u8]>) {
         if let Some(message) = message {
             self.block.read(slot as usize * CONTROL_LEN, message);
         }

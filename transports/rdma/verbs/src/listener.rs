@@ -54,7 +54,7 @@ impl Listener {
     /// # Errors
     /// When the device has failed.
     pub fn next_request(&self) -> io::Result<Option<Request>> {
-        while let Some(event) = self.channel.take()? {
+        while let Some(event) = self.channel.next_event()? {
             // Other events mean that a requesting peer is gone: accepting its request fails anyway.
             if event.kind == RDMA_CM_EVENT_CONNECT_REQUEST
                 && let Some(raw) = Raw::new(event.id)

@@ -72,7 +72,7 @@ impl Queues {
     }
 
     /// Reserves room for the completions of a connection.
-    pub(crate) fn take(&mut self, place: usize, completions: u32) {
+    pub(crate) fn reserve(&mut self, place: usize, completions: u32) {
         self.all[place].taken += completions;
     }
 

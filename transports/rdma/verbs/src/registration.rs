@@ -45,7 +45,7 @@ impl Registration {
         if len == 0 {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "no memory to register"));
         }
-        let share = domain.budget.take(pinned_bytes(first as usize, len))?;
+        let share = domain.budget.reserve_bytes(pinned_bytes(first as usize, len))?;
         let access = match access {
             RegistrationAccess::ReadOnly => 0,
             RegistrationAccess::LocalWrite => IBV_ACCESS_LOCAL_WRITE,

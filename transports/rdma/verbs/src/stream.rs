@@ -81,10 +81,10 @@ impl Stream {
 
     /// Handles the events that have arrived, and waits for one if there are none.
     fn wait(&mut self, since: Instant) -> io::Result<()> {
-        let count = self.take(|hub, f| hub.poll(f))?;
+        let count = self.pass_notices(|hub, f| hub.poll(f))?;
         // A completion that arrives before `rest` has armed the queues causes no event, so `rest`
         // polls again.
-        if count > 0 || self.take(|hub, f| hub.rest(f))? > 0 {
+        if count > 0 || self.pass_notices(|hub, f| hub.rest(f))? > 0 {
             return Ok(());
         }
         let mut patience = Duration::from_millis(LOOK_MS);
@@ -110,14 +110,14 @@ impl Stream {
             self.hub.notified()?;
         }
         if waiting[1].revents != 0 {
-            self.take(|hub, f| hub.poll_connections(f))?;
+            self.pass_notices(|hub, f| hub.poll_connections(f))?;
         }
         let now_ms = self.now_ms();
         self.endpoint.tick(now_ms).map_err(fault)
     }
 
     /// Passes the hub's notices to the endpoint.
-    fn take(
+    fn pass_notices(
         &mut self,
         poll: impl FnOnce(&mut Hub, &mut dyn FnMut(u32, Notice<'_>)) -> io::Result<usize>,
     ) -> io::Result<usize> {

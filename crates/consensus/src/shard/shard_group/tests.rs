@@ -124,7 +124,7 @@ impl Alone {
         writer.group(&[]);
         writer.seal(0, Time(1));
         let mut frames = Vec::new();
-        writer.take(&mut frames);
+        writer.take_sealed(&mut frames);
         self.group.core.progress.sent(frames.len() as u64);
         self.group.on_core_message(FromCore::Frames {
             epoch: Epoch(epoch),

@@ -33,7 +33,12 @@ struct NewestMatches<T> {
 }
 
 impl<T> NewestMatches<T> {
-    fn take(&mut self, written: Time, found: &Found<'_>, form: &mut dyn FnMut(&Found<'_>) -> T) {
+    fn add_match(
+        &mut self,
+        written: Time,
+        found: &Found<'_>,
+        form: &mut dyn FnMut(&Found<'_>) -> T,
+    ) {
         if found.at >= self.before {
             return;
         }
@@ -110,7 +115,7 @@ impl<D: Disk> EventReader<D> {
             while let Some(record) = records.next().filter(|_| sequence < end) {
                 let record = record.map_err(|error| ReadEventsError::Record { sequence, error })?;
                 let tell = &mut |found: &Found<'_>| {
-                    newest.take(written, found, form);
+                    newest.add_match(written, found, form);
                     Stop::GoOn
                 };
                 let told =

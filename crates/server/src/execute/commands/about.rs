@@ -272,7 +272,7 @@ enum Filter<'a> {
 }
 
 impl<'a> Filter<'a> {
-    fn of(kind: &[u8], value: &'a [u8]) -> Option<Filter<'a>> {
+    fn parse(kind: &[u8], value: &'a [u8]) -> Option<Filter<'a>> {
         let is = |word: &str| kind.eq_ignore_ascii_case(word.as_bytes());
         if is("PATTERN") {
             Some(Filter::Pattern(value))
@@ -301,7 +301,7 @@ pub(crate) fn list(args: Args<'_>, reply: &mut Reply<'_>) {
     let filter = match args.len() {
         2 => Filter::All,
         5 if args.at(2).eq_ignore_ascii_case(b"FILTERBY") => {
-            match Filter::of(args.at(3), args.at(4)) {
+            match Filter::parse(args.at(3), args.at(4)) {
                 Some(filter) => filter,
                 None => return reply.error(SYNTAX_ERROR),
             }

@@ -28,14 +28,14 @@ pub(crate) struct ScanPosition {
 }
 
 impl ScanPosition {
-    pub(crate) fn of(cursor: u64) -> ScanPosition {
+    pub(crate) fn from_cursor(cursor: u64) -> ScanPosition {
         ScanPosition { core: cursor >> CORE_SHIFT, cursor: cursor & ((1 << CORE_SHIFT) - 1) }
     }
 
     /// Returns the core to ask. A number that is too large gives the first core, which detects the invalid cursor.
     pub(crate) fn core_of(cursor: Option<u64>, node: &Node) -> u16 {
-        let core =
-            u16::try_from(cursor.map_or(0, |cursor| ScanPosition::of(cursor).core)).unwrap_or(0);
+        let core = u16::try_from(cursor.map_or(0, |cursor| ScanPosition::from_cursor(cursor).core))
+            .unwrap_or(0);
         if core < node.shared.slots.cores() { core } else { 0 }
     }
 
@@ -68,7 +68,7 @@ impl CoreWalk {
         list_from: impl FnOnce(u64, &mut List) -> Result<u64, E>,
     ) {
         let mut list = List::new(node.settings.reply_len_max);
-        let position = ScanPosition::of(cursor);
+        let position = ScanPosition::from_cursor(cursor);
         if position.core > 0 && position.core != u64::from(node.core) {
             // The cursor was not issued by this server, so nothing follows it.
             return list.write(0, reply);
@@ -99,11 +99,11 @@ pub(crate) fn scan(node: &Node, walk: CoreWalk, args: Args<'_>, reply: &mut Repl
     walk.step(node, request.cursor, reply, |cursor, list| {
         let mut matching = Matching::with(request.pattern, list);
         let next = if request.kind == Some(ScanKind::Tombstone) {
-            node.shard.scan_tombstones(now, cursor, count, |key| matching.take(key))
+            node.shard.scan_tombstones(now, cursor, count, |key| matching.list_if_matching(key))
         } else {
             node.shard.scan_until(now, cursor, count, |key, kind| {
                 if request.kind.is_none_or(|wanted| is_kind(wanted, kind)) {
-                    return matching.take(key);
+                    return matching.list_if_matching(key);
                 }
                 ControlFlow::Continue(())
             })
@@ -129,8 +129,9 @@ pub(crate) fn keys(node: &Node, args: Args<'_>, reply: &mut Reply<'_>) {
     let mut matching = Matching::with(pattern, &mut list);
     let mut cursor = 0;
     loop {
-        cursor =
-            node.shard.scan_until(node.now.time, cursor, KEYS_MAX, |key, _| matching.take(key));
+        cursor = node
+            .shard
+            .scan_until(node.now.time, cursor, KEYS_MAX, |key, _| matching.list_if_matching(key));
         if let Some(spent) = matching.spent {
             return reply.error(format_args!("{spent}: use SCAN with {SHORTER}"));
         }
@@ -156,7 +157,7 @@ impl<'a> Matching<'a> {
     }
 
     /// Lists a key that matches, or breaks at the first key that exceeds the budget.
-    fn take(&mut self, key: &[u8]) -> ControlFlow<()> {
+    fn list_if_matching(&mut self, key: &[u8]) -> ControlFlow<()> {
         let is_match = match self.pattern {
             None => Ok(true),
             Some(pattern) => glob::matches_exactly(pattern, key, &mut self.budget),
@@ -236,12 +237,18 @@ mod tests {
 
     #[test]
     fn a_walk_goes_from_core_to_core_and_ends() {
-        assert_eq!(ScanPosition::of(0), ScanPosition { core: 0, cursor: 0 });
-        assert_eq!(ScanPosition::of(0).then(0, 1), 0);
-        assert_eq!(ScanPosition::of(0).then(7, 3), 7);
-        assert_eq!(ScanPosition::of(7).then(0, 3), 1 << CORE_SHIFT);
-        assert_eq!(ScanPosition::of(1 << CORE_SHIFT | 9), ScanPosition { core: 1, cursor: 9 });
-        assert_eq!(ScanPosition::of(1 << CORE_SHIFT | 9).then(12, 3), 1 << CORE_SHIFT | 12);
-        assert_eq!(ScanPosition::of(2 << CORE_SHIFT | 9).then(0, 3), 0);
+        assert_eq!(ScanPosition::from_cursor(0), ScanPosition { core: 0, cursor: 0 });
+        assert_eq!(ScanPosition::from_cursor(0).then(0, 1), 0);
+        assert_eq!(ScanPosition::from_cursor(0).then(7, 3), 7);
+        assert_eq!(ScanPosition::from_cursor(7).then(0, 3), 1 << CORE_SHIFT);
+        assert_eq!(
+            ScanPosition::from_cursor(1 << CORE_SHIFT | 9),
+            ScanPosition { core: 1, cursor: 9 }
+        );
+        assert_eq!(
+            ScanPosition::from_cursor(1 << CORE_SHIFT | 9).then(12, 3),
+            1 << CORE_SHIFT | 12
+        );
+        assert_eq!(ScanPosition::from_cursor(2 << CORE_SHIFT | 9).then(0, 3), 0);
     }
 }

@@ -58,7 +58,7 @@ impl Mode {
     }
 
     /// Takes the pushes that wait, if there are any.
-    pub(crate) fn take(&mut self) -> Option<Vec<u8>> {
+    pub(crate) fn take_pushes(&mut self) -> Option<Vec<u8>> {
         (!self.pushes.is_empty()).then(|| std::mem::take(&mut self.pushes))
     }
 
@@ -75,7 +75,7 @@ mod tests {
     const ALL: &str = ">2\r\n$10\r\ninvalidate\r\n_\r\n";
 
     fn told(mode: &mut Mode) -> String {
-        String::from_utf8(mode.take().unwrap_or_default()).expect("ASCII")
+        String::from_utf8(mode.take_pushes().unwrap_or_default()).expect("ASCII")
     }
 
     #[test]

@@ -46,7 +46,7 @@ impl Table {
     }
 
     /// Removes a key and returns the clients that have read it.
-    pub(crate) fn take(&mut self, key: &[u8]) -> Option<Vec<Sender>> {
+    pub(crate) fn remove_readers(&mut self, key: &[u8]) -> Option<Vec<Sender>> {
         let readers = self.keys.remove(key)?;
         self.bytes -= ENTRY_BYTES + key.len() + bytes_of(&readers);
         self.items -= readers.len();
@@ -63,7 +63,7 @@ impl Table {
         let next = self.keys.range::<[u8], _>(behind).next().or_else(|| self.keys.iter().next());
         let key = next.map(|(key, _)| key.clone())?;
         self.hand = key.clone();
-        self.take(&key).map(|readers| (key, readers))
+        self.remove_readers(&key).map(|readers| (key, readers))
     }
 
     pub(crate) fn clear(&mut self) {
@@ -91,10 +91,10 @@ mod tests {
         }
         table.add(b"other", client(1));
         assert_eq!((table.size().keys, table.size().items), (2, 4));
-        assert_eq!(table.take(b"key"), Some(vec![client(1), client(2), client(3)]));
-        assert_eq!(table.take(b"key"), None);
+        assert_eq!(table.remove_readers(b"key"), Some(vec![client(1), client(2), client(3)]));
+        assert_eq!(table.remove_readers(b"key"), None);
         assert_eq!((table.size().keys, table.size().items), (1, 1));
-        table.take(b"other");
+        table.remove_readers(b"other");
         assert_eq!(table.size(), TrackedKeys::default());
     }
 

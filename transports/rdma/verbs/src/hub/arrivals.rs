@@ -60,7 +60,7 @@ impl Hub {
         let queue = Arc::clone(self.queues.get(place));
         while *handed < POLL_MAX {
             let mut taken = std::mem::take(&mut self.taken);
-            let count = queue.take(&mut taken);
+            let count = queue.poll(&mut taken);
             for completion in &taken[..*count.as_ref().unwrap_or(&0)] {
                 self.hand_out(completion, f);
             }
@@ -100,11 +100,11 @@ impl Hub {
             IBV_WC_RECV => {
                 let mut message = [0; CONTROL_LEN];
                 let message = &mut message[..(completion.byte_len as usize).min(CONTROL_LEN)];
-                link.take(completion.wr_id, Some(message));
+                link.note_used(completion.wr_id, Some(message));
                 f(number, Notice::Event(Event::Control(message)));
             }
             IBV_WC_RECV_RDMA_WITH_IMM => {
-                link.take(completion.wr_id, None);
+                link.note_used(completion.wr_id, None);
                 let immediate = u32::from_be(completion.imm_data);
                 f(number, Notice::Event(Event::Immediate(immediate)));
             }
@@ -151,7 +151,7 @@ impl Hub {
         let mut count = 0;
         loop {
             self.counters.event_reads += 1;
-            let Some(event) = self.channel.take()? else { return Ok(count) };
+            let Some(event) = self.channel.next_event()? else { return Ok(count) };
             self.counters.connection_events += 1;
             count += 1;
             self.hand_out_event(&event, &mut f)?;

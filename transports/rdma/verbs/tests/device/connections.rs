@@ -47,7 +47,7 @@ fn where_nobody_listens_nobody_answers() {
 #[test]
 fn an_address_of_no_device_names_those_that_there_are() {
     let Some(_) = address() else { return };
-    let error = Device::of("192.0.2.1:0".parse().unwrap()).unwrap_err().to_string();
+    let error = Device::with_address("192.0.2.1:0".parse().unwrap()).unwrap_err().to_string();
     let name = Device::all().unwrap()[0].name();
     assert!(error.starts_with("no RDMA device here has the address 192.0.2.1:0"), "{error}");
     assert!(error.contains(&name), "{error}");

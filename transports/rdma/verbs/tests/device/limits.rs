@@ -64,7 +64,7 @@ fn a_spent_budget_refuses_memory_and_then_connections() {
 #[test]
 fn more_connections_than_completions_have_room_are_refused() {
     let Some(address) = address() else { return };
-    let device = Device::of(address).unwrap();
+    let device = Device::with_address(address).unwrap();
     let mut server = Side::new(address, MIB);
     // There is room for one connection.
     server.hub =

@@ -21,7 +21,7 @@ pub(crate) const MIB: u64 = 1 << 20;
 pub(crate) fn address() -> Option<SocketAddr> {
     let named = std::env::var("SCURRY_RDMA_ADDRESS").unwrap_or_else(|_| "10.77.0.1".to_owned());
     let address = SocketAddr::new(named.parse().expect("SCURRY_RDMA_ADDRESS is an address"), 0);
-    match Device::of(address) {
+    match Device::with_address(address) {
         Ok(_) => Some(address),
         Err(error) if std::env::var_os("SCURRY_RDMA_GUEST").is_some() => {
             panic!("the guest has no device: {error}")
@@ -80,7 +80,7 @@ pub(crate) fn readable(fds: &[BorrowedFd<'_>], within: Duration) -> bool {
 impl Side {
     pub(crate) fn new(address: SocketAddr, budget: u64) -> Side {
         let budget = Budget::new(budget);
-        let device = Device::of(address).unwrap();
+        let device = Device::with_address(address).unwrap();
         let hub = Hub::new(device, 16_384, Arc::clone(&budget)).unwrap();
         Side { hub, budget, seen: Vec::new() }
     }

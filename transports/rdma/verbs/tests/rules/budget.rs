@@ -10,15 +10,15 @@ use std::io;
 #[test]
 fn a_budget_is_taken_to_its_last_byte_and_given_back() {
     let budget = Budget::new(3 * 4096);
-    let first = budget.take(2 * 4096).unwrap();
-    let error = budget.take(4096 + 1).unwrap_err();
+    let first = budget.reserve_bytes(2 * 4096).unwrap();
+    let error = budget.reserve_bytes(4096 + 1).unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::QuotaExceeded);
     assert!(error.to_string().contains("8192 of 12288"), "{error}");
-    let second = budget.take(4096).unwrap();
+    let second = budget.reserve_bytes(4096).unwrap();
     assert_eq!((budget.used(), second.bytes()), (3 * 4096, 4096));
     drop(first);
     assert_eq!(budget.used(), 4096);
-    assert!(budget.take(u64::MAX).is_err());
+    assert!(budget.reserve_bytes(u64::MAX).is_err());
     assert_eq!(budget.used(), 4096, "a refusal takes nothing");
 }
 

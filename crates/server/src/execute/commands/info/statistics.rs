@@ -9,7 +9,7 @@ use scurry_resp::table;
 /// share their duration equally. Nothing is timed while the slow log and the latency monitor are both off.
 pub(super) fn commands(source: &Source<'_>, lines: &mut Lines) {
     for spec in table::all().flat_map(|spec| [spec].into_iter().chain(spec.subcommands)) {
-        let tally = source.all.measures.of(spec.id);
+        let tally = source.all.measures.counts_of(spec.id);
         if tally.calls == 0 {
             continue;
         }
