@@ -67,7 +67,7 @@ pub(super) fn read_op(
     Ok(())
 }
 
-/// Does the same as [`take`] for ops that few Changes have, after their number.
+/// Does the same as [`read_op`] for ops that few Changes have, after their number.
 #[inline(never)]
 fn take_rarer(
     op: u8,

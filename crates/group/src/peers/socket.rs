@@ -161,7 +161,7 @@ impl Socket {
         timed.stream.set_write_timeout(Some(WRITE_MAX))
     }
 
-    /// Makes the socket non-blocking and ends the time limit. [`Socket::take`] and [`Socket::put`] then return
+    /// Makes the socket non-blocking and ends the time limit. [`Socket::read_available`] and [`Socket::put`] then return
     /// `WouldBlock` instead of waiting.
     pub(super) fn set_nonblocking(&mut self) -> io::Result<()> {
         let timed = self.timed();

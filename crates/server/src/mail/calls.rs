@@ -57,7 +57,7 @@ impl CallQueue {
         }
         let is_first = state.calls.is_empty();
         state.calls.append(calls);
-        // Written under the lock, as in `take`: it is never false while calls wait.
+        // Written under the lock, as in `take_calls`: it is never false while calls wait.
         self.waiting.store(true, Ordering::Relaxed);
         drop(state);
         if is_first {
