@@ -1016,7 +1016,7 @@ def topup(
     offset_minutes: int | None = None,
     allowance: int | None = None,
 ) -> Command[Moved]:
-    """Credits a bucket; creates it when UNIT is given and there is none. Amount: available afterwards.
+    """Credits a bucket, after debts of its unit; creates it when UNIT is given and there is none. Amount: available afterwards.
 
     Answers besides OK: INVALID, UNKNOWN_ACCOUNT, REQUEST_MISMATCH, UNKNOWN_BUCKET, BUCKET_EXPIRED, NOT_APPLICABLE, BUSY, SERVICE_DENIED, CHAIN_DENIED, OVERFLOW.
     """

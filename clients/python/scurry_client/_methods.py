@@ -94,7 +94,7 @@ class SyncCommands:
         offset_minutes: int | None = None,
         allowance: int | None = None,
     ) -> Moved:
-        """Credits a bucket; creates it when UNIT is given and there is none. Amount: available afterwards."""
+        """Credits a bucket, after debts of its unit; creates it when UNIT is given and there is none. Amount: available afterwards."""
         return self.run(
             commands.topup(
                 account, txn, bucket, amount, unit=unit, priority=priority, from_ms=from_ms, to_ms=to_ms,
@@ -439,7 +439,7 @@ class AsyncCommands:
         offset_minutes: int | None = None,
         allowance: int | None = None,
     ) -> Moved:
-        """Credits a bucket; creates it when UNIT is given and there is none. Amount: available afterwards."""
+        """Credits a bucket, after debts of its unit; creates it when UNIT is given and there is none. Amount: available afterwards."""
         return await self.run(
             commands.topup(
                 account, txn, bucket, amount, unit=unit, priority=priority, from_ms=from_ms, to_ms=to_ms,

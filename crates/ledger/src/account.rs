@@ -44,7 +44,8 @@ impl Status {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Overrun {
-    /// Debits the overrun from the last valid bucket in burn order, below its floor.
+    /// Debits the overrun from the first valid bucket in burn order that has an allowance, else from the last valid one,
+    /// below its floor.
     Overdraw = 0,
     /// Records the overrun as uncollected.
     Clamp = 1,

@@ -139,8 +139,8 @@ pub(crate) struct ItemAnswer {
 /// Cause of a denial; absent where nothing was denied, and where an older release did not tell it.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Why {
-    /// `balance`: the buckets of the unit have less than was asked for; `no_bucket`: the account has no
-    /// bucket of the unit; `limit`: a limit is reached; `chain`: another command of the chain was denied;
+    /// `balance`: the buckets of the unit have less, after what it owes, than was asked for; `no_bucket`: the
+    /// account has no bucket of the unit; `limit`: a limit is reached; `chain`: another command of the chain was denied;
     /// `status`: the account is suspended or closed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) cause: Option<&'static str>,

@@ -1,4 +1,4 @@
-//! I1 to I14, I17 and I19 to I21 a second time, from the text of the design; `validate` checks some of them too.
+//! I1 to I14, I17 and I19 to I22 a second time, from the text of the design; `validate` checks some of them too.
 
 use crate::Op;
 use crate::model::calendar::Zone;
@@ -135,6 +135,43 @@ fn limited(
     Ok(())
 }
 
+/// Checks I22: of each unit that the command has granted or debited, everything that was ever credited and refunded in
+/// the valid buckets, and their credit limits, covers all that went out of them or is held of them, and what the other
+/// buckets owe.
+fn covered(after: Option<&Account>, op: &Op, answer: &Answer, now: Time) -> Checked {
+    let Some(after) = after else { return Ok(()) };
+    let taken: BTreeSet<Name> = match (op, answer) {
+        (Op::Debit { unit, .. }, Answer::Amount { code: Code::Ok, .. }) => BTreeSet::from([*unit]),
+        (Op::DebitItems { items, .. }, Answer::Amount { code: Code::Ok, .. }) => {
+            items.iter().map(|item| item.unit).collect()
+        }
+        (op, Answer::Session { items: given, .. }) => {
+            let asked = op.request().into_iter().flat_map(|request| &request.items);
+            asked.zip(given).filter(|(_, given)| given.granted > 0).map(|(of, _)| of.unit).collect()
+        }
+        _ => BTreeSet::new(),
+    };
+    for unit in taken {
+        let wide = i128::from;
+        let (mut covers, mut owed) = (0, 0);
+        for bucket in after.buckets.iter().filter(|bucket| bucket.unit == unit) {
+            let came = wide(bucket.credited) + wide(bucket.refunded) - wide(bucket.floor);
+            let went = wide(bucket.consumed) + wide(bucket.expired) + wide(bucket.voided);
+            let left = came - went - wide(bucket.held);
+            let is_valid = bucket.valid_from <= now && bucket.valid_to.is_none_or(|end| end > now);
+            if is_valid {
+                covers += left;
+            } else {
+                owed += 0.max(-left);
+            }
+        }
+        let told =
+            || format!("I22: {covers} of {unit:?} does not cover {owed}: {:?}", after.buckets);
+        ensure(covers >= owed, told)?;
+    }
+    Ok(())
+}
+
 /// Checks the invariants between the accounts before and after a Commit of `op` at `now`.
 pub(crate) fn transition(
     before: Option<&Account>,
@@ -151,6 +188,7 @@ pub(crate) fn transition(
     bystanders(before, after, own, now)?;
     accounted(before, after, op, answer)?;
     limited(before, after, op, answer, now)?;
+    covered(after, op, answer, now)?;
     if let (Some(own), Answer::Session { code, version, items }) = (own, answer) {
         let is_open = session(after, own).is_some();
         ensure(is_open == (*version > 0), || format!("I14: open {is_open}, {answer:?}"))?;

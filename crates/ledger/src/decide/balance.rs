@@ -5,9 +5,9 @@ use super::account::{new_allowance, new_terms};
 use super::draft::{Draft, sum};
 use super::due::expire_due;
 use super::fields::{VALIDITY_ORDER, check_end};
-use super::limit::{CountedUnits, tightest};
+use super::limit::CountedUnits;
 use super::transaction::{BalanceOutcome, check_body, check_room, remember};
-use super::units::{burn_order, debit_parts, shortage};
+use super::units::{burn_order, debit_parts, grantable, in_debt, shortage};
 use super::{Outcome, Step, limit, reject};
 use crate::digest::CommandBody;
 use crate::{
@@ -160,8 +160,25 @@ fn topup(
         }
         _ => {}
     }
-    draft.record_inflow(Op::Credit, Posting { bucket: no, amount })?;
+    let rest = pay_debts(draft, no, amount)?;
+    if rest > 0 {
+        draft.record_inflow(Op::Credit, Posting { bucket: no, amount: rest })?;
+    }
     Ok(BalanceOutcome::ok(draft.bucket(no).available))
+}
+
+/// Credits the other buckets of a bucket's unit that are below their floors, each up to its floor. Returns the rest.
+fn pay_debts(draft: &mut Draft<'_>, named: BucketNo, amount: i64) -> Step<i64> {
+    let mut rest = amount;
+    for no in in_debt(draft.account(), draft.bucket(named).unit, named) {
+        let bucket = draft.bucket(no);
+        let amount = bucket.floor.saturating_sub(bucket.available).min(rest);
+        if amount > 0 {
+            draft.record_inflow(Op::Credit, Posting { bucket: no, amount })?;
+            rest -= amount;
+        }
+    }
+    Ok(rest)
 }
 
 /// Returns the removals that make room for one more bucket: spent buckets, the one that ended first going first. A
@@ -380,13 +397,11 @@ fn debit_one(
     item: u8,
     parts: &mut Vec<DebitPart>,
 ) -> Step<Option<Cause>> {
-    let burn = burn_order(draft.account(), counting.unit, draft.now);
-    let postings = debit_parts(draft, &burn, amount);
-    let found: i64 = postings.iter().map(|part| part.amount).sum();
-    let limit = tightest(draft.account(), counting, draft.now);
-    if found < amount || limit.is_some_and(|(_, left)| left < amount) {
+    if grantable(draft.account(), counting, draft.now) < amount {
         return Ok(Some(shortage(draft.account(), counting, draft.now)));
     }
+    let burn = burn_order(draft.account(), counting.unit, draft.now);
+    let postings = debit_parts(draft, &burn, amount);
     parts.reserve(burn.len());
     for posting in postings {
         let Posting { bucket, amount } = posting;

@@ -15,8 +15,18 @@ type Burn = SmallVec<[BucketNo; 4]>;
 
 /// Returns the valid buckets of a unit in burn order: (priority, valid_to with none last, created, id).
 pub(super) fn burn_order(account: &Account, unit: Name, now: Time) -> Burn {
+    sorted_to_burn(account, |bucket| bucket.unit == unit && bucket.is_valid(now))
+}
+
+/// Returns the buckets of a unit that are below their floors, valid or not, other than one, sorted as burn order does.
+pub(super) fn in_debt(account: &Account, unit: Name, but: BucketNo) -> Burn {
+    let owes = |bucket: &Bucket| bucket.available < bucket.floor;
+    sorted_to_burn(account, |bucket| bucket.unit == unit && bucket.no != but && owes(bucket))
+}
+
+fn sorted_to_burn(account: &Account, which: impl Fn(&Bucket) -> bool) -> Burn {
     let mut buckets: SmallVec<[&Bucket; 4]> =
-        account.buckets.iter().filter(|b| b.unit == unit && b.is_valid(now)).collect();
+        account.buckets.iter().filter(|bucket| which(bucket)).collect();
     buckets.sort_unstable_by_key(|bucket| burn_key(bucket));
     buckets.iter().map(|bucket| bucket.no).collect()
 }
@@ -34,21 +44,26 @@ fn burns_before(bucket: &Bucket, other: &Bucket) -> bool {
     }
 }
 
-/// Returns the sum that the valid buckets of a unit can give, at most the largest i64, and the first bucket in burn
-/// order that can give something, with that amount. In most cases the first bucket gives all that is requested, so no
-/// sort is needed.
+/// Returns the sum that the valid buckets of a unit can give less what the unit owes in any of its buckets, between 0
+/// and the largest i64, and the first bucket in burn order that can give something, with that amount. In most cases the
+/// first bucket gives all that is requested, so no sort is needed.
 #[inline]
 fn grantable_and_first(account: &Account, unit: Name, now: Time) -> (i64, Option<(BucketNo, i64)>) {
-    let mut sum: i64 = 0;
-    let mut first: Option<(&Bucket, i64)> = None;
-    for bucket in account.buckets.iter().filter(|b| b.unit == unit && b.is_valid(now)) {
-        let headroom = headroom(bucket);
-        sum = sum.saturating_add(headroom);
-        if headroom > 0 && first.is_none_or(|(other, _)| burns_before(bucket, other)) {
-            first = Some((bucket, headroom));
+    let mut sum: i128 = 0;
+    let mut first: Option<(&Bucket, i128)> = None;
+    for bucket in account.buckets.iter().filter(|b| b.unit == unit) {
+        let above_floor = i128::from(bucket.available) - i128::from(bucket.floor);
+        if above_floor < 0 {
+            sum += above_floor;
+        } else if above_floor > 0 && bucket.is_valid(now) {
+            sum += above_floor;
+            if first.is_none_or(|(other, _)| burns_before(bucket, other)) {
+                first = Some((bucket, above_floor));
+            }
         }
     }
-    (sum, first.map(|(bucket, headroom)| (bucket.no, headroom)))
+    let at_most = |amount: i128| i64::try_from(amount).unwrap_or(i64::MAX);
+    (at_most(sum.max(0)), first.map(|(bucket, headroom)| (bucket.no, at_most(headroom))))
 }
 
 /// Returns the amount that a bucket can still give.
@@ -57,7 +72,7 @@ fn headroom(bucket: &Bucket) -> i64 {
 }
 
 /// Returns the amount of a unit that could be granted now, at most the largest i64: the minimum of what the buckets
-/// have and what each limit leaves.
+/// have beyond debts and what each limit leaves.
 pub(crate) fn grantable(account: &Account, of: CountedUnits, now: Time) -> i64 {
     let (in_buckets, _) = grantable_and_first(account, of.unit, now);
     tightest(account, of, now).map_or(in_buckets, |(_, left)| left.min(in_buckets))
@@ -187,8 +202,8 @@ fn debit_use(draft: &mut Draft<'_>, unit: Name, used: i64, overrun: Overrun) -> 
     if rest == 0 {
         return Ok(0);
     }
-    // OVERDRAW: the last bucket pays the rest, below its floor.
-    if let (Some(&bucket), Overrun::Overdraw) = (burn.last(), overrun) {
+    // OVERDRAW: a bucket goes below its floor, one that will be refilled if there is one.
+    if let (Some(bucket), Overrun::Overdraw) = (overdrawn_bucket(draft, &burn), overrun) {
         draft.record_outflow(Op::Overdraw, Posting { bucket, amount: rest })?;
         return Ok(0);
     }
@@ -196,6 +211,12 @@ fn debit_use(draft: &mut Draft<'_>, unit: Name, used: i64, overrun: Overrun) -> 
     let totals = &draft.account().uncollected;
     sum(totals.iter().find(|total| total.unit == unit).map_or(0, |total| total.amount), rest)?;
     Ok(rest)
+}
+
+/// Returns the bucket that overrun is debited from: the first that has an allowance, else the last.
+fn overdrawn_bucket(draft: &Draft<'_>, burn: &[BucketNo]) -> Option<BucketNo> {
+    let has_allowance = |no: &&BucketNo| draft.account().allowance(**no).is_some();
+    burn.iter().find(has_allowance).or(burn.last()).copied()
 }
 
 /// Debits in burn order, each bucket down to 0, then each down to its floor. Returns the rest.

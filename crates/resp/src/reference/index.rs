@@ -69,7 +69,7 @@ simple strings; map keys, ids, units and names are bulk strings. Most commands r
 
 | cause | what is wrong | cure |
 |---|---|---|
-| `balance` | the buckets of the unit have less than was asked for (or than MIN), or are not valid now | ask for less, or SCUR.TOPUP |
+| `balance` | the buckets of the unit have less, after what the unit owes, than was asked for (or than MIN), or are not valid now | ask for less, or SCUR.TOPUP |
 | `no_bucket` | the account has no bucket of this unit. Case counts: `EUR` is not `eur` | SCUR.GET shows the units; SCUR.TOPUP with UNIT makes a bucket |
 | `limit ID` | the account's limit with this id is reached | wait for its next period, or change it |
 | `chain` | another command of the same chain was denied | the one that was denied says why |

@@ -87,7 +87,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         arity: -5,
         flags: WRITE,
         memory: Memory::ForNew,
-        summary: "Credits a bucket; creates it when UNIT is given and there is none. Amount: available afterwards.",
+        summary: "Credits a bucket, after debts of its unit; creates it when UNIT is given and there is none. Amount: available afterwards.",
         term: "refill",
         grammar: "account txn bucket amount [UNIT unit] [PRIORITY n] [FROM ms] [TO ms|none] [FLOOR n] [PERIOD none|hour|day|week|month] [OFFSET minutes] [AMOUNT n]",
         reply: DENIED_AMOUNT_REPLY,
@@ -103,7 +103,9 @@ pub(super) const COMMANDS: &[Spec] = &[
             ChainDenied,
             Overflow,
         ],
-        notes: "An account makes at most 65,535 buckets in its life, those included that were removed: a further one is\n\
+        notes: "It first pays what other buckets of the unit, expired ones too, lack to their floors, each by a credit of\n\
+                its own; the named bucket gets the rest. SCUR.ADJUST credits one bucket alone.\n\
+                An account makes at most 65,535 buckets in its life, those included that were removed: a further one is\n\
                 NOT_APPLICABLE for good, where BUSY says that there is no room now.",
         example: "SCUR.TOPUP alice txn-1 main 500",
         ..BASE
@@ -128,6 +130,8 @@ pub(super) const COMMANDS: &[Spec] = &[
             CreditLimitReached,
             Overflow,
         ],
+        notes: "A positive amount pays no debt of another bucket: that is how a debt is forgiven or moved by hand. Of an\n\
+                expired bucket SCUR.BUCKET TO extends the validity first.",
         example: "SCUR.ADJUST alice txn-2 main -20",
         ..BASE
     },
@@ -270,9 +274,10 @@ pub(super) const COMMANDS: &[Spec] = &[
         ],
         example: "SCUR.RESERVE alice call-1 0 ITEM 1 cent REQUESTED 200 MIN 50",
         notes: "OVERRUN is for use beyond what the buckets have down to their floors. Left out it is the server's\n\
-                `overrun_default`, `overdraw` unless configured: the last valid bucket in burn order goes below its floor,\n\
-                so an account may end below 0 although its floor is 0. `clamp` stops at the floors and counts the rest as\n\
-                uncollected. SCUR.SESSION shows which one a session has.",
+                `overrun_default`, `overdraw` unless configured: the first valid bucket in burn order that has an allowance,\n\
+                else the last valid one, goes below its floor, so an account may end below 0 although its floor is 0.\n\
+                What it owes counts against what any bucket of the unit can give. `clamp` stops at the floors and counts\n\
+                the rest as uncollected. SCUR.SESSION shows which one a session has.",
         ..BASE
     },
     Spec {

@@ -1,7 +1,7 @@
 //! Section 12, the commands with a transaction id, and section 4 for them.
 
 use super::calendar::Zone;
-use super::state::{Allowance, Counter, DebitPart, State, Transaction};
+use super::state::{Allowance, Counter, DebitPart, State, Transaction, take};
 use super::{Context, Refusal, calendar, id, limit, provision, require};
 use scurry_ledger::{
     Answer, BucketAttributes, Cause, Code, Command, ItemAmount, ItemKey, Name, NewBucket, Period,
@@ -210,8 +210,18 @@ fn topup(
     if state.status == Status::Closed {
         return Ok(Effect::denied(Code::ServiceDenied, before, Cause::Status));
     }
+    // So far the named bucket has all of the credit. What it owes itself it has paid with it; the debts of the others
+    // come before that.
+    let serial = named(state, bucket)?;
+    let unit = state.bucket(serial).ok_or(Code::UnknownBucket)?.unit.clone();
+    let others = state.all_as_burnt(&unit).into_iter().filter(|&other| other != serial);
+    let debts: Vec<_> = others.map(|other| (other, state.debt(other))).collect();
+    for (other, part) in take(debts, amount.into()).0 {
+        state.bucket(other).ok_or(Code::UnknownBucket)?.credited += part;
+        state.bucket(serial).ok_or(Code::UnknownBucket)?.credited -= part;
+    }
     state.fits()?;
-    Ok(Effect::ok(state.available(named(state, bucket)?)))
+    Ok(Effect::ok(state.available(serial)))
 }
 
 /// Makes room for one more bucket by removing spent ones, beginning with the one that ended first. Returns true when
@@ -315,7 +325,8 @@ fn debit(
         let named = named.as_deref();
         let tightest = state.tightest(unit.as_str(), named, context.now);
         // The caller discards the copy, and with it the items debited so far.
-        if rest > 0 || tightest.is_some_and(|(_, left)| left < i128::from(amount)) {
+        let short = state.grantable(unit.as_str(), context.now) < i128::from(amount);
+        if rest > 0 || short || tightest.is_some_and(|(_, left)| left < i128::from(amount)) {
             let cause = state.shortage(unit.as_str(), named, context.now);
             return Ok(Effect::denied(Code::CreditLimitReached, 0, cause));
         }

@@ -138,7 +138,7 @@ impl Model {
         let now = self.now(clock);
         let mut state = self.state.clone()?;
         due::apply(&mut state, Context { now, limits: &self.limits }).ok()?;
-        let all: i128 = state.rooms(unit.as_str(), now).iter().map(|room| room.1).sum();
+        let all = state.grantable(unit.as_str(), now);
         let left = state.tightest(unit.as_str(), None, now).map_or(all, |(_, left)| left);
         let all = all.min(left);
         let grantable = i64::try_from(all.min(i64::MAX.into())).ok()?;

@@ -67,12 +67,12 @@ pub(super) fn settle(
     state.after_use(unit, Some(&key), (used, rest), &left);
     let (mut debits, rest) = state.spread(unit, rest, now);
     let mut uncollected = rest;
-    // Overdraw debits the rest from the last bucket in burn order, below its floor.
-    if let (Overrun::Overdraw, true, Some(&last)) =
-        (overrun, rest > 0, state.burn_order(unit, now).last())
+    // Overdraw debits the rest from one bucket, below its floor.
+    if let (Overrun::Overdraw, true, Some(payer)) =
+        (overrun, rest > 0, state.pays_overrun(unit, now))
     {
-        debits.push((last, rest));
-        state.bucket(last).ok_or(Code::UnknownBucket)?.overdrawn += rest;
+        debits.push((payer, rest));
+        state.bucket(payer).ok_or(Code::UnknownBucket)?.overdrawn += rest;
         uncollected = 0;
     }
     for (serial, amount) in debits {
@@ -106,10 +106,10 @@ pub(super) fn settle_late(
     let left = state.before_use(unit, Some(&key), used, now);
     state.after_use(unit, Some(&key), (used, used), &left);
     let (mut debits, mut rest) = state.spread(unit, used, now);
-    let last = state.burn_order(unit, now).pop();
-    if let (Overrun::Overdraw, Some(last), true) = (overrun, last, rest > 0) {
-        state.bucket(last).ok_or(Code::UnknownBucket)?.overdrawn += rest;
-        debits.push((last, rest));
+    let payer = state.pays_overrun(unit, now);
+    if let (Overrun::Overdraw, Some(payer), true) = (overrun, payer, rest > 0) {
+        state.bucket(payer).ok_or(Code::UnknownBucket)?.overdrawn += rest;
+        debits.push((payer, rest));
         rest = 0;
     }
     for (serial, amount) in debits {
@@ -136,6 +136,7 @@ pub(super) fn grant(
     let (unit, key) = (item.unit.as_str(), item.key.to_string());
     let tightest = state.tightest(unit, Some(&key), now);
     let most = tightest.map_or(requested, |(_, left)| left.min(requested));
+    let most = most.min(state.grantable(unit, now));
     let (slices, missing) = take(state.rooms(unit, now), most);
     let grant = most - missing;
     let open = state.sessions.get_mut(session).ok_or(Code::UnknownSession)?;

@@ -288,9 +288,8 @@ impl State {
     /// Returns the cause of a denial when a unit is short: a limit that leaves less than the balance, the balance, or
     /// the lack of any bucket of the unit.
     pub(crate) fn shortage(&self, unit: &str, key: Option<&str>, now: i64) -> Cause {
-        let all: i128 = self.rooms(unit, now).iter().map(|room| room.1).sum();
         if let Some((limit, left)) = self.tightest(unit, key, now)
-            && left < all
+            && left < self.grantable(unit, now)
         {
             return Cause::Limit(name(&limit));
         }
@@ -300,10 +299,17 @@ impl State {
 
     /// Returns the valid buckets of a unit, in burn order.
     pub(crate) fn burn_order(&self, unit: &str, now: i64) -> Vec<u32> {
+        let valid =
+            |serial: &u32| self.buckets.iter().any(|b| b.serial == *serial && b.is_valid(now));
+        self.all_as_burnt(unit).into_iter().filter(valid).collect()
+    }
+
+    /// Returns the buckets of a unit, valid or not, sorted as burn order does.
+    pub(crate) fn all_as_burnt(&self, unit: &str) -> Vec<u32> {
         let mut list: Vec<_> = self
             .buckets
             .iter()
-            .filter(|b| b.unit == unit && b.is_valid(now))
+            .filter(|b| b.unit == unit)
             .map(|b| (b.priority, b.to.is_none(), b.to, b.created, b.id.as_bytes(), b.serial))
             .collect();
         list.sort();
@@ -317,6 +323,30 @@ impl State {
             (serial, (self.available(serial) - floor).max(0))
         };
         self.burn_order(unit, now).into_iter().map(room).collect()
+    }
+
+    /// Returns how far a bucket is below its floor.
+    pub(crate) fn debt(&self, serial: u32) -> i128 {
+        let floor = self.buckets.iter().find(|b| b.serial == serial).map_or(0, |b| b.floor);
+        (floor - self.available(serial)).max(0)
+    }
+
+    /// Returns what may be granted of a unit as far as its buckets decide (section 8): the rooms of the valid ones, less
+    /// what the unit owes.
+    pub(crate) fn grantable(&self, unit: &str, now: i64) -> i128 {
+        let rooms: i128 = self.rooms(unit, now).iter().map(|room| room.1).sum();
+        let of_unit = self.buckets.iter().filter(|bucket| bucket.unit == unit);
+        let owed: i128 = of_unit.map(|bucket| self.debt(bucket.serial)).sum();
+        (rooms - owed).clamp(0, i64::MAX.into())
+    }
+
+    /// Returns the valid bucket that pays overrun under OVERDRAW (section 7, step 4).
+    pub(crate) fn pays_overrun(&self, unit: &str, now: i64) -> Option<u32> {
+        let order = self.burn_order(unit, now);
+        let refilled = |serial: &u32| {
+            self.buckets.iter().any(|b| b.serial == *serial && b.allowance.is_some())
+        };
+        order.iter().copied().find(refilled).or(order.last().copied())
     }
 
     /// Spreads a debit: first each bucket down to 0, then each down to its floor. Returns the debits in the order in

@@ -3,6 +3,7 @@
 
 mod allowances;
 mod balance;
+mod debts;
 mod due;
 mod duplicates;
 mod late_use;
