@@ -258,7 +258,8 @@ pub struct Allowance {
     pub cycle: Cycle,
     /// Credit of each period, minor units, at least 1. I18.
     pub amount: i64,
-    /// Start of the last period that was refilled, or in which the terms were set. I19.
+    /// Start of the last period that was refilled, or in which the terms were set. It may be after the last Change: a
+    /// clock set back over midnight does not refill a day again. I19.
     pub period_start: Time,
 }
 

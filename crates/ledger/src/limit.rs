@@ -40,7 +40,8 @@ pub struct Limit {
     pub amount: i64,
     /// Period and time zone after which `used` resets.
     pub cycle: Cycle,
-    /// Start of the period that `used` belongs to.
+    /// Start of the period that `used` belongs to. It may be after the last Change: a clock set back over midnight
+    /// does not end a day twice.
     pub period_start: Time,
     /// Version of the account at which counting in that period began.
     pub since: u64,
@@ -65,6 +66,22 @@ impl Limit {
             self.begin(start, 0);
         }
         self
+    }
+
+    /// Returns when `used` resets, of a limit as read at `now`; `None` if it never does or the clock ends before.
+    pub fn resets_at(&self, now: Time) -> Option<Time> {
+        self.cycle.end(self.period_start.max(now))
+    }
+
+    /// Changes period and offset of a limit as read at `now`. `used` stays until the present period of the new cycle is
+    /// over. If the offset alone changes, the period of `used` keeps its number, as that of an allowance does: a clock
+    /// that is set back over midnight does not end the day twice.
+    pub(crate) fn change_cycle(&mut self, cycle: Cycle, now: Time) {
+        let present = cycle.start(now);
+        let moved = self.period_start.plus_ms(self.cycle.later_under(cycle.offset_minutes));
+        let is_moved = cycle.period == self.cycle.period;
+        self.cycle = cycle;
+        self.period_start = if is_moved { moved.max(present) } else { present };
     }
 
     /// Begins a period at the account's version `since`.

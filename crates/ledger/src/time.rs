@@ -125,6 +125,16 @@ impl Cycle {
         next.filter(|&next| next <= Time::LAST)
     }
 
+    /// Returns by how many ms a period with a number begins later under another offset. Days, weeks and months have
+    /// numbers of the zone's calendar. Zones that differ by full hours have the same hours.
+    pub(crate) fn later_under(self, offset_minutes: i16) -> i64 {
+        let ahead = |minutes: i16| match self.period {
+            Period::Hour => i64::from(minutes).rem_euclid(60),
+            _ => i64::from(minutes),
+        };
+        (ahead(self.offset_minutes) - ahead(offset_minutes)) * MINUTE_MS
+    }
+
     /// Returns how many periods begin after `from` and no later than `to`; 0 for [`Period::None`].
     pub fn begun(self, from: Time, to: Time) -> i64 {
         if to <= from {

@@ -119,11 +119,9 @@ fn allowances(account: &Account, now: Time) -> Result<(), Violation> {
             18,
             "refills to come have no room in a bucket's totals",
         )?;
-        ensure(
-            allowance.period_start <= now && allowance.refills(bucket, now) == 0,
-            19,
-            "a refill that was due was not made",
-        )?;
+        ensure(allowance.refills(bucket, now) == 0, 19, "a refill that was due was not made")?;
+        let last = allowance.period_start;
+        ensure(cycle.start(last) == last, 19, "an allowance was refilled within a period")?;
     }
     Ok(())
 }
@@ -177,7 +175,8 @@ fn limits(account: &Account, now: Time) -> Result<(), Violation> {
         let unique = account.limits[..index].iter().all(|other| other.id != limit.id);
         ensure(unique, 20, "two limits have one id")?;
         limit_alone(limit)?;
-        ensure(limit.period_start <= account.changed_at, 20, "a limit's period is to come")?;
+        let start = limit.period_start;
+        ensure(limit.cycle.start(start) == start, 20, "use of a limit begins within a period")?;
         ensure(limit.since <= account.version, 20, "a limit is newer than its account")?;
         let (limit, wide) = (limit.at(now), i128::from);
         let used_and_held = wide(limit.used) + wide(account.held_in(&limit));

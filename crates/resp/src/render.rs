@@ -264,7 +264,7 @@ fn limit_entry(reply: &mut Reply<'_>, account: &Account, limit: &Limit, now: Tim
     reply.integers([limit.amount, limit.used, held, left, limit.overrun]);
     reply.simple(limit.cycle.period.name());
     reply.integer(i64::from(limit.cycle.offset_minutes));
-    time_or_null(reply, limit.cycle.end(now));
+    time_or_null(reply, limit.resets_at(now));
 }
 
 #[inline]

@@ -227,7 +227,7 @@ impl AccountView {
                 left,
                 overrun: limit.overrun,
                 cycle: limit.cycle,
-                resets_at: limit.cycle.end(now),
+                resets_at: limit.resets_at(now),
             }
         });
         let identities = account.identities.iter();

@@ -3,7 +3,7 @@
 
 use super::account::{new_allowance, new_terms};
 use super::draft::{Draft, sum};
-use super::due::expire_due;
+use super::due::{expire_due, refill};
 use super::fields::{VALIDITY_ORDER, check_end};
 use super::limit::CountedUnits;
 use super::transaction::{BalanceOutcome, check_body, check_room, remember};
@@ -296,7 +296,7 @@ fn change_bucket(
         floor: attributes.floor.unwrap_or(old.floor),
     };
     check_order(&terms)?;
-    let allowance = changed_allowance(draft, bucket.no, attributes)?;
+    let allowance = changed_allowance(draft, bucket.no, (attributes, &terms))?;
     check_room(draft)?;
     if attributes.floor.is_some_and(|floor| floor > bucket.available) {
         return Ok(BalanceOutcome::beyond_credit(bucket.available, Cause::Balance));
@@ -306,13 +306,17 @@ fn change_bucket(
         draft.record(Op::SetBucket { bucket: bucket.no, terms });
     }
     match allowance {
-        Some(allowance) => draft.record_allowance(allowance)?,
+        Some(allowance) => {
+            draft.record_allowance(allowance)?;
+            // Under another offset a later period may have begun already.
+            refill(draft, bucket.no, draft.now);
+        }
         None if draft.account().allowance(bucket.no).is_some() => {
             draft.record(Op::EndAllowance(bucket.no));
         }
         None => {}
     }
-    Ok(BalanceOutcome::ok(bucket.available))
+    Ok(BalanceOutcome::ok(draft.bucket(bucket.no).available))
 }
 
 /// Returns the allowance after its terms, or those of its bucket, change now: periods that have already begun bring
@@ -322,11 +326,11 @@ fn from_now_on(allowance: Allowance, now: Time) -> Allowance {
     Allowance { period_start: allowance.period_start.max(present), ..allowance }
 }
 
-/// Returns the allowance that a bucket has after a change of its attributes.
+/// Returns the allowance that a bucket has after a change of its attributes, which gives it these terms.
 fn changed_allowance(
     draft: &Draft<'_>,
     bucket: BucketNo,
-    attributes: &BucketAttributes,
+    (attributes, terms): (&BucketAttributes, &BucketTerms),
 ) -> Step<Option<Allowance>> {
     let known = draft.account().allowance(bucket);
     let period = match attributes.period {
@@ -342,7 +346,18 @@ fn changed_allowance(
     }
     let offset = known.map_or(0, |known| known.cycle.offset_minutes);
     let cycle = Cycle { period, offset_minutes: attributes.offset_minutes.unwrap_or(offset) };
-    Ok(Some(Allowance { bucket, cycle, amount, period_start: cycle.start(draft.now) }))
+    let present = cycle.start(draft.now);
+    let period_start = match known.filter(|known| known.cycle.period == period) {
+        Some(&known) => {
+            // A period keeps its number under another offset, whenever it begins there.
+            let later_ms = known.cycle.later_under(cycle.offset_minutes);
+            let last = from_now_on(known, draft.now).period_start.plus_ms(later_ms);
+            let is_expired = terms.valid_to.is_some_and(|end| end <= draft.now);
+            if is_expired { last.max(present) } else { last }
+        }
+        None => present,
+    };
+    Ok(Some(Allowance { bucket, cycle, amount, period_start }))
 }
 
 fn change_limit(draft: &mut Draft<'_>, id: Name, terms: &LimitTerms) -> Step<BalanceOutcome> {

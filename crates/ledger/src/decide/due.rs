@@ -122,7 +122,7 @@ fn collect(draft: &Draft<'_>) -> Vec<Due> {
 /// Refills a bucket that has an allowance, for each period that begins by `until` while the bucket is valid. At the
 /// start of each period the rest expires and a debt stays, so at most the last of `count` refills is left. So any
 /// number of periods takes as few facts as one.
-fn refill(draft: &mut Draft<'_>, no: BucketNo, until: Time) {
+pub(super) fn refill(draft: &mut Draft<'_>, no: BucketNo, until: Time) {
     let Some(allowance) = draft.account().allowance(no).copied() else { return };
     let bucket = draft.bucket(no);
     let count = allowance.refills(bucket, until);

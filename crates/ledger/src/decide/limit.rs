@@ -91,12 +91,14 @@ fn begin(draft: &Draft<'_>, id: Name, counted: LimitSubject) -> Step<Limit> {
     })
 }
 
-/// Returns the limit with its amount and this cycle. A changed cycle, or a new period, resets `used`.
+/// Returns the limit with its amount and this cycle. A new period resets `used`, and a changed cycle does not.
 fn set(draft: &Draft<'_>, mut limit: Limit, cycle: Cycle) -> Step<Limit> {
-    let start = cycle.start(draft.now);
-    if cycle != limit.cycle || start > limit.period_start {
-        limit.cycle = cycle;
+    let start = limit.cycle.start(draft.now);
+    if start > limit.period_start {
         limit.begin(start, draft.next_version());
+    }
+    if cycle != limit.cycle {
+        limit.change_cycle(cycle, draft.now);
     }
     let held = draft.account().held_in(&limit);
     limit.used.checked_add(held).ok_or(OVERFLOW)?;

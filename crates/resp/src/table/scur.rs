@@ -156,6 +156,8 @@ pub(super) const COMMANDS: &[Spec] = &[
             CreditLimitReached,
             Overflow,
         ],
+        notes: "With another OFFSET no period is refilled twice and none is left out: if a later day has begun under it, that day's\n\
+                refill comes at once. With another PERIOD the present period brings nothing.",
         example: "SCUR.BUCKET alice txn-3 main FLOOR -500",
         ..BASE
     },
@@ -233,6 +235,8 @@ pub(super) const COMMANDS: &[Spec] = &[
         grammar: "account txn limit (UNIT unit [ITEM key] AMOUNT n [PERIOD none|hour|day|week|month] [OFFSET minutes] | SESSIONS AMOUNT n | REMOVE)",
         reply: AMOUNT_REPLY,
         codes: &[Invalid, UnknownAccount, RequestMismatch, UnknownLimit, Busy, Overflow],
+        notes: "Another PERIOD or OFFSET keeps what is used: it counts until the present period is over. A clock that is set back\n\
+                over midnight does not end the same day again. To begin at 0, remove the limit and make it again.",
         example: "SCUR.LIMIT alice txn-7 a-day UNIT cent PERIOD day AMOUNT 500",
         ..BASE
     },

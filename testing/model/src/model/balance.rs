@@ -200,7 +200,7 @@ fn topup(
                 known.to = to.map(|to| to.0);
                 let from = known.from;
                 require(known.to.is_none_or(|to| to > from), Code::Invalid)?;
-                known.allowance.iter_mut().for_each(|allowance| allowance.since = now);
+                done_until(&mut known.allowance, now);
             }
             require(!known.is_expired(now), Code::BucketExpired)?;
             known.credited += i128::from(amount);
@@ -293,18 +293,43 @@ fn change(
         require(!is_closed, Code::NotApplicable)?;
         let stays = before.map_or(0, |before| before.zone.minutes);
         let minutes = attributes.offset_minutes.unwrap_or(stays);
-        known.allowance = Some(Allowance { zone: Zone { period, minutes }, amount, since: 0 });
+        let zone = Zone { period, minutes };
+        let since = match before {
+            Some(before) if before.zone.period == period => {
+                calendar::same_period(before.zone, zone, before.since.max(context.now))
+            }
+            _ => context.now,
+        };
+        known.allowance = Some(Allowance { zone, amount, since });
     } else if attributes.period.is_some() {
         known.allowance = None;
+    } else {
+        done_until(&mut known.allowance, context.now);
     }
-    // Periods that began before this change bring no refill.
-    known.allowance.iter_mut().for_each(|allowance| allowance.since = context.now);
+    if !known.is_valid(context.now) {
+        done_until(&mut known.allowance, context.now);
+    }
     require(!full, Code::Busy)?;
     if attributes.floor.is_some_and(|floor| i128::from(floor) > available) {
         return Ok(Effect::denied(Code::CreditLimitReached, available, Cause::Balance));
     }
     state.fits()?;
-    Ok(Effect::ok(available))
+    // Periods that have begun under another offset.
+    while let Some(moment) = state.bucket(serial).and_then(|bucket| bucket.next_refill()) {
+        if moment > context.now {
+            break;
+        }
+        state.refill(serial, moment);
+    }
+    state.fits()?;
+    Ok(Effect::ok(state.available(serial)))
+}
+
+/// Notes that periods up to a moment bring no refill any more.
+fn done_until(allowance: &mut Option<Allowance>, moment: i64) {
+    if let Some(allowance) = allowance {
+        allowance.since = allowance.since.max(moment);
+    }
 }
 
 /// Debits items one after the other, each as if it were alone; a debit without items counts as one.

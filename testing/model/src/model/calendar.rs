@@ -69,6 +69,22 @@ impl Zone {
     }
 }
 
+/// Returns the time from which an allowance is refilled in the zone `new`, if it was refilled up to `since` in `old`:
+/// the start of the period that has the same number there.
+pub(super) fn same_period(old: Zone, new: Zone, since: i64) -> i64 {
+    // Hours are counted by a clock that is less than an hour ahead of UTC.
+    let counted = |zone: Zone| match zone.period {
+        Period::Hour => Zone { minutes: zone.minutes.rem_euclid(60), ..zone },
+        _ => zone,
+    };
+    let number = counted(old).number(since);
+    let mut start = since - 40 * DAY;
+    while counted(new).number(start) < number {
+        start = new.next_start(start);
+    }
+    start
+}
+
 /// Walks the months of a cycle of 400 years; all cycles are equal.
 fn month_start(now: i64) -> i64 {
     let cycle = 146_097 * DAY;

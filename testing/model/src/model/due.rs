@@ -26,12 +26,11 @@ pub(super) fn apply(state: &mut State, context: Context<'_>) -> Result<(), Code>
             let available = state.available(serial);
             let Some(bucket) = state.bucket(serial) else { continue };
             let begins = bucket.next_refill() == Some(moment);
-            if (bucket.is_expired(moment) || begins) && available > 0 {
+            if bucket.is_expired(moment) && available > 0 {
                 bucket.expired += available;
             }
-            if begins && let Some(allowance) = &mut bucket.allowance {
-                bucket.credited += allowance.amount;
-                allowance.since = moment;
+            if begins {
+                state.refill(serial, moment);
             }
         }
     }

@@ -1,5 +1,6 @@
 //! Section 14: limits.
 
+use super::calendar::Zone;
 use super::state::{Limit, State};
 use super::{Context, ReportedThreshold, calendar, require};
 use scurry_ledger::{Code, Command, LimitSubject, LimitTerms, Name, Period};
@@ -44,6 +45,17 @@ impl Limit {
     fn period_at(&self, moment: i64) -> i64 {
         calendar::period_start(self.period, moment + self.offset * 60_000)
     }
+
+    fn zone(&self) -> Zone {
+        Zone { period: self.period, minutes: i16::try_from(self.offset).unwrap_or(0) }
+    }
+
+    /// Returns when `used` becomes 0, of a limit that was read at a moment.
+    pub(super) fn resets_at(&self) -> Option<i64> {
+        let year_6429 = 140_737_488_355_327;
+        let end = self.zone().next_start(self.written_at);
+        (self.period != Period::None && end <= year_6429).then_some(end)
+    }
 }
 
 impl State {
@@ -60,7 +72,7 @@ impl State {
     /// Returns a limit as read at a moment: in a later period than that of the last write nothing is used.
     pub(crate) fn limit_at(&self, limit: &Limit, now: i64) -> Limit {
         let mut read = limit.clone();
-        if limit.period_at(limit.written_at) != limit.period_at(now) {
+        if limit.period_at(limit.written_at) < limit.period_at(now) {
             (read.used, read.told) = (0, 0);
             read.overrun = (self.held_of(limit) - limit.amount).max(0);
             read.debits = vec![];
@@ -140,7 +152,7 @@ impl State {
     ) {
         let place = self.transactions.iter().rposition(|known| known.id == debit);
         for limit in self.limits.iter_mut().filter(|limit| limit.counts(unit, key)) {
-            let present = limit.period_at(limit.written_at) == limit.period_at(now);
+            let present = limit.period_at(limit.written_at) >= limit.period_at(now);
             if present && place.is_some_and(|place| limit.debits.contains(&place)) {
                 limit.used = (limit.used - amount).max(0);
             }
@@ -212,9 +224,20 @@ pub(super) fn execute(
     let offset = if new_period == Period::None { 0 } else { offset_minutes.unwrap_or(old_offset) };
     require(place.is_some() || state.limits.len() < context.limits.limits_max, Code::Busy)?;
     require(!full, Code::Busy)?;
-    let goes_on = old.filter(|old| old.period == new_period && old.offset == offset);
-    let mut limit = match goes_on {
-        Some(old) => state.limit_at(&old, now),
+    let mut limit = match old {
+        Some(old) => {
+            let mut kept = state.limit_at(&old, now);
+            let old_zone = kept.zone();
+            (kept.period, kept.offset) = (new_period, offset);
+            if old_zone.period != new_period {
+                kept.written_at = now;
+            } else if old_offset != offset {
+                // Its use counts in the period with the number that it had, or in the present one if that is later.
+                let same = calendar::same_period(old_zone, kept.zone(), kept.written_at);
+                kept.written_at = same.max(now);
+            }
+            kept
+        }
         None => Limit {
             id: id.as_str().to_string(),
             counted,

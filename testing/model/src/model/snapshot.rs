@@ -63,6 +63,7 @@ pub struct LimitShot {
     pub held: i128,
     pub left: i128,
     pub told: i128,
+    pub resets_at: Option<i64>,
 }
 
 /// One open session.
@@ -165,6 +166,7 @@ impl Snapshot {
                 held: account.held_in(l).into(),
                 left: account.left_in(l, now).into(),
                 told: read.told.into(),
+                resets_at: read.resets_at(now).map(|time| time.0),
             }
         };
         let text = |bytes: &[u8]| bytes.iter().map(|&byte| char::from(byte)).collect::<String>();
@@ -268,6 +270,7 @@ impl Snapshot {
                 held: state.held_of(l),
                 left: state.left_of(l, now),
                 told: read.told,
+                resets_at: read.resets_at(),
             }
         };
         Snapshot {

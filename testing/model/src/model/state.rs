@@ -76,7 +76,7 @@ pub(crate) struct Limit {
     pub(crate) period: Period,
     /// Minutes ahead of UTC.
     pub(crate) offset: i64,
-    /// Time in the period to which `used`, `overrun` and `told` belong.
+    /// Time in the period to which `used`, `overrun` and `told` belong; after a change of the offset it may be to come.
     pub(crate) written_at: i64,
     pub(crate) used: i128,
     pub(crate) overrun: i128,
@@ -269,6 +269,16 @@ impl State {
 
     pub(crate) fn bucket_named(&self, id: &str) -> Option<&Bucket> {
         self.buckets.iter().find(|bucket| bucket.id == id)
+    }
+
+    /// Begins a period of an allowance: the rest expires, and the amount is credited.
+    pub(super) fn refill(&mut self, serial: u32, moment: i64) {
+        let rest = self.available(serial).max(0);
+        let Some(bucket) = self.bucket(serial) else { return };
+        let Some(allowance) = &mut bucket.allowance else { return };
+        bucket.expired += rest;
+        bucket.credited += allowance.amount;
+        allowance.since = moment;
     }
 
     /// Returns the sum of all slices on a bucket.

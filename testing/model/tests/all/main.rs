@@ -10,3 +10,4 @@ mod property;
 mod rules;
 mod shard;
 mod ticks;
+mod windows;

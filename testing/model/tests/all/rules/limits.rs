@@ -203,13 +203,16 @@ fn a_limit_that_is_set_on_open_sessions_begins_with_what_they_hold() {
 }
 
 #[test]
-fn a_changed_amount_keeps_what_is_used_and_another_period_begins_anew() {
+fn a_changed_amount_or_period_keeps_what_is_used() {
     let mut script = ScriptedPair::new(&[("a", "u", 100)]);
     script.done(&Op::limit("1", "l", "u", 10, DAY));
     script.done(&Op::debit("d", "u", 6));
     assert_eq!(script.amount(&Op::limit("2", "l", "u", 20, None)), (Code::Ok, 14));
     assert_eq!(script.amount(&Op::limit("3", "l", "u", 20, DAY)), (Code::Ok, 14));
-    assert_eq!(script.amount(&Op::limit("4", "l", "u", 20, Some(Period::Month))), (Code::Ok, 20));
+    assert_eq!(script.amount(&Op::limit("4", "l", "u", 20, Some(Period::Month))), (Code::Ok, 14));
+    // A limit that is removed and made again begins at 0.
+    script.done(&remove("4a", "l"));
+    assert_eq!(script.amount(&Op::limit("4b", "l", "u", 20, DAY)), (Code::Ok, 20));
     assert_eq!(script.refused(&Op::limit("5", "l", "v", 20, None)), Code::Invalid);
     assert_eq!(script.refused(&Op::session_limit("5", "l", 20)), Code::Invalid);
     assert_eq!(script.refused(&remove("5", "m")), Code::UnknownLimit);

@@ -1,0 +1,251 @@
+//! Properties of moved windows, checked by books that are kept beside the ledger: moving a window never frees use, and
+//! an allowance of n a period never gives more than n for a period, and none is lost. SCURRY_SEEDS sets the number of
+//! seeds.
+
+use scurry_ledger::{
+    Answer, BucketAttributes, Code, LimitSubject, LimitTerms, Limits, Period, Time, view,
+};
+use scurry_model::{CommandOrTick, Event, Op, Pair, Random, Request, StepResult, name};
+
+const HOUR: i64 = 3_600_000;
+const DAY: i64 = 24 * HOUR;
+const PERIODS: [Period; 4] = [Period::Hour, Period::Day, Period::Week, Period::Month];
+const STEPS: usize = 60;
+
+/// A seeded run.
+struct Run {
+    seed: u64,
+    random: Random,
+    pair: Pair,
+    now: i64,
+    count: usize,
+}
+
+impl Run {
+    /// Begins a run shortly before or after a midnight, with one bucket.
+    fn new(seed: u64, with: BucketAttributes, amount: i64) -> Run {
+        let mut random = Random::new(seed);
+        // Midnights before a Tuesday, a Monday and the first of a month.
+        let midnight = random.pick(&[1_700_006_400_000, 1_708_905_600_000, 1_709_251_200_000]);
+        let now = midnight + random.between(-20, 20) * HOUR / 4;
+        let limits = Limits { transaction_ms: 1, tombstone_ms: 1, ..Limits::default() };
+        let mut run = Run { seed, random, pair: Pair::new(limits), now, count: 0 };
+        let (bucket, unit) = (name("a"), name("u"));
+        let buckets = vec![scurry_ledger::NewBucket { bucket, unit, amount, attributes: with }];
+        let status = scurry_ledger::Status::Active;
+        run.done(Op::Create { txn: None, status, identities: vec![], buckets });
+        run
+    }
+
+    fn done(&mut self, op: Op) -> Answer {
+        let told = format!("seed {}: {op:?} at {}", self.seed, self.now);
+        match self.pair.step(&Event { at: self.now, what: CommandOrTick::Do(op) }) {
+            Ok(StepResult::Commit(answer)) => answer,
+            other => panic!("{told}: {other:?}"),
+        }
+    }
+
+    fn txn(&mut self) -> String {
+        self.count += 1;
+        format!("t{}", self.count)
+    }
+
+    /// Lets some time pass: mostly less than an hour, now and then more than a day.
+    fn wait(&mut self) {
+        self.now += match self.random.below(12) {
+            0..5 => self.random.between(0, HOUR / 2),
+            5..8 => self.random.between(0, 3) * HOUR,
+            8 => self.random.between(0, 2) * DAY,
+            9 => self.random.between(0, 9) * DAY,
+            _ => 0,
+        };
+    }
+
+    fn offset(&mut self) -> i16 {
+        self.random.pick(&[-840, -480, -60, 0, 30, 60, 120, 345, 840])
+    }
+}
+
+fn seeds() -> u64 {
+    std::env::var("SCURRY_SEEDS").ok().and_then(|text| text.parse().ok()).unwrap_or(400)
+}
+
+/// The use that a reader of one limit has seen since it was last reset.
+#[derive(Default)]
+struct UseBook {
+    used: i64,
+    /// When the use resets, as the reader was last told.
+    until: i64,
+    /// Number of the period that ends then, on the clock of the zone in force.
+    number: i64,
+}
+
+#[test]
+fn moving_a_window_never_frees_use() {
+    for seed in 0..seeds() {
+        let mut run = Run::new(seed, BucketAttributes::default(), 1_000_000);
+        let period = run.random.pick(&PERIODS);
+        let amount = run.random.between(0, 100);
+        let set = |txn: String, period, offset: i16| {
+            let counted = LimitSubject::Units { unit: name("u"), item: None };
+            let offset_minutes = Some(offset.into());
+            let terms = LimitTerms::Set { counted, amount, period, offset_minutes };
+            Op::Limit { txn, limit: name("l"), terms }
+        };
+        let (txn, mut offset) = (run.txn(), run.offset());
+        run.done(set(txn, Some(period), offset));
+        let until = run.shown().1;
+        let mut book = UseBook { used: 0, until, number: number(period, offset, until - 1) };
+        let mut session = 0;
+        for _ in 0..STEPS {
+            run.wait();
+            let is_over = run.now >= book.until;
+            if is_over {
+                book.used = 0;
+            }
+            let held = run.held();
+            match run.random.below(5) {
+                0 | 1 => {
+                    offset = run.offset();
+                    let txn = run.txn();
+                    run.done(set(txn, None, offset));
+                }
+                2 => {
+                    let (txn, asked) = (run.txn(), run.random.between(1, 60));
+                    let answer = run.done(Op::debit(&txn, "u", asked));
+                    let fits = book.used + held + asked <= amount;
+                    assert_eq!(answer.code() == Code::Ok, fits, "seed {seed}: {asked} granted");
+                    book.used += if fits { asked } else { 0 };
+                }
+                3 if run.pair.account.as_ref().is_some_and(|a| a.sessions.len() < 2) => {
+                    session += 1;
+                    let asked = run.random.between(1, 60);
+                    let tcc_ms = Some(run.random.between(1, 3) * DAY);
+                    let id = format!("s{session}");
+                    let reserve =
+                        Request { tcc_ms, ..Request::new(&id, 0).ask(1, "u", asked) }.reserve();
+                    let Answer::Session { items, .. } = run.done(reserve) else { panic!() };
+                    let most = (amount - book.used - held).clamp(0, asked);
+                    assert_eq!(items[0].granted, most, "seed {seed}");
+                }
+                _ => {
+                    // Use is reported of a hold, never above it, so that nothing is overrun.
+                    let open = run.open();
+                    if let Some((id, hold)) = open.filter(|(_, hold)| *hold > 0) {
+                        let used = run.random.between(0, hold);
+                        run.done(Request::new(&id, 1).used(1, "u", used).terminate());
+                        book.used += used;
+                    }
+                }
+            }
+            let (used, until) = run.shown();
+            assert_eq!(
+                used, book.used,
+                "seed {seed}: use was freed, or lasts longer than was told"
+            );
+            // Each period of the calendar of the zone in force has the amount once.
+            let number = number(period, offset, until - 1);
+            let before = book.number + i64::from(is_over);
+            assert!(number >= before, "seed {seed}: a period begins twice");
+            (book.until, book.number) = (until, number);
+        }
+    }
+}
+
+impl Run {
+    /// Returns what is used of the limit, and when it resets.
+    fn shown(&self) -> (i64, i64) {
+        let account = self.pair.account.as_ref().expect("an account");
+        let limit = account.limits[0].at(Time(self.now));
+        (limit.used, limit.resets_at(Time(self.now)).map_or(i64::MAX, |time| time.0))
+    }
+
+    /// Returns what open sessions hold at present.
+    fn held(&self) -> i64 {
+        let account = self.pair.account.as_ref().expect("an account");
+        let open = account.sessions.iter().filter(|session| session.deadline.0 > self.now);
+        open.flat_map(|session| &session.items).map(|item| item.outstanding()).sum()
+    }
+
+    /// Returns the first open session and its hold.
+    fn open(&self) -> Option<(String, i64)> {
+        let account = self.pair.account.as_ref().expect("an account");
+        let open = account.sessions.iter().find(|session| session.deadline.0 > self.now)?;
+        let id = String::from_utf8_lossy(open.id.as_bytes()).to_string();
+        Some((id, open.items.iter().map(|item| item.outstanding()).sum()))
+    }
+}
+
+/// Returns the number of the period that a clock of this zone shows.
+fn number(period: Period, offset: i16, now: i64) -> i64 {
+    let minutes = i64::from(offset);
+    let day = (now + minutes * 60_000).div_euclid(DAY);
+    match period {
+        Period::None => 0,
+        Period::Hour => (now + minutes.rem_euclid(60) * 60_000).div_euclid(HOUR),
+        Period::Day => day,
+        Period::Week => (day + 3).div_euclid(7),
+        Period::Month => {
+            // The first days of months since 1 November 2023; the runs end within a year and a half.
+            let lengths = [30, 31, 31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31, 31, 28, 31, 30];
+            let mut first = 19_662;
+            let begun = lengths.iter().take_while(|&&length| {
+                first += length;
+                first <= day
+            });
+            i64::try_from(begun.count()).unwrap_or(0)
+        }
+    }
+}
+
+#[test]
+fn an_allowance_of_n_a_period_never_gives_more_than_n_for_a_period_and_none_is_lost() {
+    for seed in 0..seeds() {
+        let period = PERIODS[usize::try_from(seed % 4).unwrap_or(0)];
+        let with = BucketAttributes {
+            period: Some(period),
+            offset_minutes: Some(0),
+            floor: Some(-50),
+            ..Default::default()
+        };
+        let mut run = Run::new(seed, with, 10);
+        let mut offset = 0;
+        let first = number(period, 0, run.now);
+        // The last period for which the bucket was credited.
+        let mut last = first;
+        for _ in 0..STEPS {
+            run.wait();
+            last = last.max(number(period, offset, run.now));
+            let txn = run.txn();
+            match run.random.below(4) {
+                0 | 1 => {
+                    offset = run.offset();
+                    let with = BucketAttributes {
+                        period: Some(period),
+                        offset_minutes: Some(offset),
+                        ..Default::default()
+                    };
+                    run.done(Op::bucket(&txn, "a", with));
+                    last = last.max(number(period, offset, run.now));
+                }
+                2 => {
+                    let amount = run.random.between(1, 9);
+                    run.done(Op::debit(&txn, "u", amount));
+                }
+                _ => {
+                    let with = BucketAttributes { priority: Some(1), ..Default::default() };
+                    run.done(Op::bucket(&txn, "a", with));
+                }
+            }
+            let account = run.pair.account.as_ref().expect("an account");
+            let seen = view(account, Time(run.now), &run.pair.limits);
+            let credited = seen.buckets[0].credited;
+            assert_eq!(
+                credited,
+                10 * (1 + last - first),
+                "seed {seed}: refilled for other periods"
+            );
+            assert!(seen.buckets[0].available <= 10, "seed {seed}: more than one period's amount");
+        }
+    }
+}
