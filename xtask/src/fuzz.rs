@@ -3,7 +3,7 @@
 
 use crate::host::Host;
 use crate::steps::Outcome;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -91,9 +91,15 @@ fn fuzz(host: &Host, dir: &Path, binary: &Path, name: &str, seconds: u32) -> Res
     }
     let mut command = Command::new(binary);
     command.arg(&corpus).arg(format!("{DIR}/seeds/{name}")).args(BOUNDS);
-    let dictionary = format!("{DIR}/dictionaries/{name}.dict");
-    if host.root.join(&dictionary).exists() {
-        command.arg(format!("-dict={dictionary}"));
+    let phrases = host.root.join(format!("{DIR}/dictionaries/{name}.dict"));
+    if phrases.exists() {
+        let dictionary = dir.join(format!("{name}.dict"));
+        let mut words = std::fs::read_to_string(&phrases)?;
+        if name == "commands" {
+            words.push_str(&grammar_words(&host.root)?);
+        }
+        std::fs::write(&dictionary, words)?;
+        command.arg(format!("-dict={}", dictionary.display()));
     }
     command.arg(format!("-artifact_prefix={}/{name}-", artifacts.display()));
     command.args([&format!("-max_total_time={seconds}"), "-print_final_stats=1", "-verbosity=0"]);
@@ -109,6 +115,25 @@ fn fuzz(host: &Host, dir: &Path, binary: &Path, name: &str, seconds: u32) -> Res
         );
     }
     executions(&said).with_context(|| format!("{name} executed nothing: {said}"))
+}
+
+/// Returns the names and keywords of the command table as entries of a dictionary, each once.
+fn grammar_words(root: &Path) -> Result<String> {
+    let path = root.join("docs/commands.json");
+    let table = std::fs::read_to_string(&path);
+    let table = table.with_context(|| format!("cannot read {}", path.display()))?;
+    let table: serde_json::Value = serde_json::from_str(&table)?;
+    let commands = table["commands"].as_array().context("docs/commands.json has no commands")?;
+    let mut words = std::collections::BTreeSet::new();
+    for command in commands.iter().filter(|command| command["group"] == "scur") {
+        let text = |member: &str| command[member].as_str().unwrap_or_default().to_owned();
+        words.insert(text("name"));
+        let grammar = text("grammar");
+        let keywords = grammar.split(|c: char| !c.is_ascii_uppercase());
+        words.extend(keywords.filter(|word| !word.is_empty()).map(str::to_owned));
+    }
+    ensure!(!words.is_empty(), "docs/commands.json has no command of the group scur");
+    Ok(words.iter().map(|word| format!("\" {word} \"\n")).collect())
 }
 
 /// Returns the number of executions that libFuzzer reported; None when it is missing or 0.

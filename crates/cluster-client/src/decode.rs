@@ -4,8 +4,8 @@
 use crate::reader::{Reader, bytes, each, field, integer, key, list, status, unsigned};
 use redis::{ServerError, Value};
 use scurry_ledger::{
-    Answer, Cause, Checked, Code, Command, Id, ItemAnswer, LimitSubject, Name, Overrun, Time,
-    UnitAmount,
+    Answer, Cause, Checked, Code, Command, Id, ItemAnswer, LimitSubject, Name, Overrun,
+    SessionTerms, Time, UnitAmount,
 };
 use scurry_service::{
     AccountView, AllowanceView, Answered, AuditView, BucketTotals, BucketView, CallError,
@@ -191,7 +191,6 @@ fn session(map: &Value) -> Option<SessionView> {
         Value::Nil => None,
         value => Some(u32::try_from(integer(value)?).ok()?),
     };
-    let overrun = bytes(field(map, "overrun")?)?;
     Some(SessionView {
         account,
         row: SessionRow {
@@ -201,9 +200,7 @@ fn session(map: &Value) -> Option<SessionView> {
         },
         validity_ms: integer(field(map, "validity")?)?,
         tcc_ms: integer(field(map, "tcc")?)?,
-        overrun: [Overrun::Overdraw, Overrun::Clamp]
-            .into_iter()
-            .find(|one| one.name().as_bytes() == overrun)?,
+        terms: SessionTerms { overrun: Overrun::named(bytes(field(map, "overrun")?)?)? },
         last_request,
         blob: bytes(field(map, "data")?)?.to_vec(),
         items: each(field(map, "items")?, |item| {

@@ -27,6 +27,7 @@ mod pen;
 mod reader;
 mod record;
 mod records;
+mod session_terms;
 mod snapshot;
 mod untrusted_image;
 mod varint;

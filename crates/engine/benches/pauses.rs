@@ -8,7 +8,8 @@ use hashbrown::HashTable;
 use rustix::time::{ClockId, clock_gettime};
 use scurry_engine::{Config, EntityPut, Expiry, Outcome, Shard};
 use scurry_ledger::{
-    BucketAttributes, Command, Create, ItemRequest, Name, NewBucket, SessionRequest, Status, Time,
+    BucketAttributes, Command, Create, ItemRequest, Name, NewBucket, SessionOptions,
+    SessionRequest, Status, Time,
 };
 use std::error::Error;
 use std::hash::BuildHasher;
@@ -205,8 +206,8 @@ fn sessions() -> Result<(), Box<dyn Error>> {
     let reserve = SessionRequest {
         session: b"s",
         request: 0,
-        tcc_ms: Some(DUE.0 - NOW.0),
         items: &items,
+        options: SessionOptions { tcc_ms: Some(DUE.0 - NOW.0), ..SessionOptions::default() },
         ..SessionRequest::default()
     };
     let mut calls = Calls::default();

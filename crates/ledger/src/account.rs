@@ -1,8 +1,8 @@
 //! The state of one account: what `apply` changes and `validate` checks.
 
 use crate::{
-    Answers, Cycle, Id, ItemKey, Limit, LimitSubject, Name, Period, Time, TombstoneKind,
-    Tombstones, Transactions,
+    Answers, Cycle, Id, ItemKey, Limit, LimitSubject, Name, Overrun, Period, SessionTerms, Time,
+    TombstoneKind, Tombstones, Transactions,
 };
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -36,27 +36,6 @@ impl Status {
             Status::Active => "active",
             Status::Suspended => "suspended",
             Status::Closed => "closed",
-        }
-    }
-}
-
-/// Policy for use beyond the amount that could be debited.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Overrun {
-    /// Debits the overrun from the first valid bucket in burn order that has an allowance, else from the last valid one,
-    /// below its floor.
-    Overdraw = 0,
-    /// Records the overrun as uncollected.
-    Clamp = 1,
-}
-
-impl Overrun {
-    /// Returns the word on the wire.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Overrun::Overdraw => "overdraw",
-            Overrun::Clamp => "clamp",
         }
     }
 }
@@ -327,8 +306,8 @@ pub struct Session {
     pub tcc_ms: i64,
     /// Moment at which Tcc runs out. I9.
     pub deadline: Time,
-    /// Policy for use beyond the amount that could be debited.
-    pub overrun: Overrun,
+    /// Options that the RESERVE gave.
+    pub terms: SessionTerms,
     /// Rating groups in the order in which they were first listed.
     pub items: SmallVec<[Item; 1]>,
     /// The window of stored answers.
@@ -346,7 +325,7 @@ impl Session {
             validity_ms: 0,
             tcc_ms: 0,
             deadline: Time(0),
-            overrun: Overrun::Overdraw,
+            terms: SessionTerms { overrun: Overrun::Overdraw },
             items: SmallVec::new(),
             answers: Answers::default(),
             blob: Vec::new(),

@@ -209,7 +209,7 @@ impl Account {
                 debug_assert!(place.is_some());
                 named.add(place.unwrap_or(usize::MAX));
             }
-            Op::OpenSession { id, overrun } => {
+            Op::OpenSession { id, terms } => {
                 named.add(self.sessions.len());
                 self.sessions.push(Session {
                     id: *id,
@@ -217,7 +217,7 @@ impl Account {
                     validity_ms: 0,
                     tcc_ms: 0,
                     deadline: at,
-                    overrun: *overrun,
+                    terms: *terms,
                     items: SmallVec::new(),
                     answers: Default::default(),
                     blob: Default::default(),

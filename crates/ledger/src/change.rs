@@ -2,7 +2,7 @@
 //! evaluates no rule and reads no clock.
 
 use crate::{
-    Allowance, BucketNo, Id, ItemKey, LateAnswer, Limit, Name, Overrun, PackedAnswer, Period,
+    Allowance, BucketNo, Id, ItemKey, LateAnswer, Limit, Name, PackedAnswer, Period, SessionTerms,
     Status, Time, Tombstone, Transaction,
 };
 use alloc::boxed::Box;
@@ -130,8 +130,8 @@ pub enum Op {
     OpenSession {
         /// Id of the session.
         id: Id,
-        /// Overrun policy of the session.
-        overrun: Overrun,
+        /// Options that the session keeps.
+        terms: SessionTerms,
     },
     /// Adds an item at the end of a session's items.
     AddItem {

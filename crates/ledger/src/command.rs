@@ -1,7 +1,7 @@
 //! Commands to one account. They borrow from the host's input, which is parsed in place. `decide` checks every field
 //! again, so a host needs to check grammar only, not values.
 
-use crate::{ItemKey, LimitSubject, Name, Overrun, Period, Status, Time};
+use crate::{ItemKey, LimitSubject, Name, Period, SessionOptions, Status, Time};
 
 /// A command to one account. The account's id is not part of it, as the host has already found the account. Names
 /// follow docs/commands.md.
@@ -215,20 +215,8 @@ pub struct SessionRequest<'a> {
     pub session: &'a [u8],
     /// CC-Request-Number (RFC 8506 section 8.2).
     pub request: u32,
-    /// UPDATE and TERMINATE: the session version that the client expects.
-    pub if_version: Option<u64>,
-    /// Validity of the grants, ms.
-    pub validity_ms: Option<i64>,
-    /// Supervision time, ms.
-    pub tcc_ms: Option<i64>,
-    /// RESERVE, and late use: policy for use beyond the amount that could be debited.
-    pub overrun: Option<Overrun>,
-    /// Whether one denied item closes the session.
-    pub close_on_denial: bool,
-    /// RESERVE: whether the session opens although every item is denied.
-    pub keep_open: bool,
-    /// UPDATE and TERMINATE: whether use is settled although the session is not open.
-    pub late_use: bool,
+    /// Options besides the opaque bytes.
+    pub options: SessionOptions,
     /// Opaque bytes to keep with the session.
     pub blob: Option<&'a [u8]>,
     /// Rating groups (MSCC).

@@ -5,6 +5,7 @@
 //! body passes as a duplicate once in 2^64 times that an id is used again for another body; a longer digest would cost
 //! every remembered id 8 bytes more.
 
+use crate::session_options::HashedOptions;
 use crate::{
     BucketAttributes, Command, Create, ItemAmount, ItemKey, ItemRequest, LimitSubject, LimitTerms,
     Name, NewBucket, Period, SessionRequest,
@@ -158,17 +159,9 @@ fn attribute_bits(attributes: &BucketAttributes) -> u64 {
 
 #[inline]
 fn session(words: &mut HashedWords, command: u8, request: &SessionRequest<'_>) {
-    let overrun = request.overrun.map_or(0, |overrun| 1 + overrun as u64);
-    let options = [
-        request.validity_ms.is_some(),
-        request.tcc_ms.is_some(),
-        request.blob.is_some(),
-        request.close_on_denial,
-        request.keep_open,
-    ];
-    words.begin(command, bits(&options) | overrun << 16);
-    words.given(request.validity_ms);
-    words.given(request.tcc_ms);
+    let HashedOptions { bits, values } = request.options.hashed();
+    words.begin(command, bits | u64::from(request.blob.is_some()) << 2);
+    values.into_iter().for_each(|value| words.given(value));
     if let Some(blob) = request.blob {
         words.bytes(blob);
     }

@@ -2,14 +2,14 @@
 //! form; `decide` checks the meaning of values.
 
 use crate::limits::IDENTITIES_MAX;
-use crate::misplaced::{RequestKind, of_session};
 use crate::options::{Options, is, once};
 use crate::scratch::RareLists;
+use crate::session_options::{RequestKind, misplaced, session_option};
 use crate::table::{ScurReadId, ScurWriteId};
 use crate::{Args, Fault, Scratch};
 use scurry_ledger::{
     BUCKETS_MAX, BucketAttributes, Command, Create, ITEMS_MAX, ItemAmount, ItemRequest,
-    LimitSubject, LimitTerms, Name, NewBucket, Overrun, SessionRequest, Status,
+    LimitSubject, LimitTerms, Name, NewBucket, SessionOptions, SessionRequest, Status,
 };
 
 /// A SCUR command for `decide`.
@@ -373,9 +373,7 @@ fn session_request<'s, 'a: 's>(
     scratch: &'s mut Scratch<'a>,
 ) -> Result<SessionRequest<'s>, Fault<'a>> {
     let (session, request) = (options.id("session")?, options.narrow("request")?);
-    let (mut if_version, mut validity_ms, mut tcc_ms) = (None, None, None);
-    let (mut overrun, mut close_on_denial, mut blob) = (None, None, None);
-    let (mut keep_open, mut late_use) = (None, None);
+    let (mut given, mut blob) = (SessionOptions::default(), None);
     let items = &mut scratch.items;
     items.clear();
     while let Some(word) = options.next() {
@@ -388,50 +386,16 @@ fn session_request<'s, 'a: 's>(
                 min: None,
             };
             push(items, item, "items", ITEMS_MAX)?;
-        } else if item_option(kind, word, &mut options, items)? {
-        } else if kind != RequestKind::Reserve && is(word, b"ifversion") {
-            once(&mut if_version, "ifversion", options.narrow("ifversion")?)?;
-        } else if kind != RequestKind::Reserve && is(word, b"lateuse") {
-            once(&mut late_use, "lateuse", ())?;
-        } else if is(word, b"overrun") {
-            once(&mut overrun, "overrun", overrun_policy(&mut options)?)?;
-        } else if kind == RequestKind::Terminate {
-            return Err(of_session(kind, word, !items.is_empty()));
-        } else if is(word, b"validity") {
-            once(&mut validity_ms, "validity", options.duration("validity")?)?;
-        } else if is(word, b"tcc") {
-            once(&mut tcc_ms, "tcc", options.duration("tcc")?)?;
-        } else if is(word, b"closeondenial") {
-            once(&mut close_on_denial, "closeondenial", ())?;
-        } else if is(word, b"data") {
+        } else if item_option(kind, word, &mut options, items)?
+            || session_option(kind, word, &mut options, &mut given)?
+        {
+        } else if kind != RequestKind::Terminate && is(word, b"data") {
             once(&mut blob, "data", options.bytes("data")?)?;
-        } else if kind == RequestKind::Reserve && is(word, b"keepopen") {
-            once(&mut keep_open, "keepopen", ())?;
         } else {
-            return Err(of_session(kind, word, !items.is_empty()));
+            return Err(misplaced(kind, word, !items.is_empty()));
         }
     }
-    Ok(SessionRequest {
-        session,
-        request,
-        if_version,
-        validity_ms,
-        tcc_ms,
-        overrun,
-        close_on_denial: close_on_denial.is_some(),
-        keep_open: keep_open.is_some(),
-        late_use: late_use.is_some(),
-        blob,
-        items,
-    })
-}
-
-fn overrun_policy<'a>(options: &mut Options<'a>) -> Result<Overrun, Fault<'a>> {
-    let policy = options.bytes("overrun")?;
-    [Overrun::Overdraw, Overrun::Clamp]
-        .into_iter()
-        .find(|overrun| policy.eq_ignore_ascii_case(overrun.name().as_bytes()))
-        .ok_or(Fault::NotOneOf { field: "overrun", words: "overdraw or clamp" })
+    Ok(SessionRequest { session, request, options: given, blob, items })
 }
 
 /// Parses an option of the last item; returns false if `word` is not one.

@@ -80,9 +80,7 @@ pub fn set_limit(limits: &mut Limits, name: &str, value: &str) -> Result<(), Lim
         }
         "tcc_ms_max" => limits.tcc_ms_max = time("tcc_ms_max", value, 1)?,
         "overrun_default" => {
-            limits.overrun_default = [Overrun::Overdraw, Overrun::Clamp]
-                .into_iter()
-                .find(|overrun| overrun.name() == value)
+            limits.overrun_default = Overrun::named(value.as_bytes())
                 .ok_or_else(|| LimitFault::NotAPolicy(value.to_owned()))?;
         }
         _ => return Err(LimitFault::Unknown(name.to_owned())),

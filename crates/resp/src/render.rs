@@ -288,7 +288,7 @@ fn session_entry(reply: &mut Reply<'_>, session: &Session) {
     word!(reply, "tcc");
     reply.integer(session.tcc_ms);
     word!(reply, "overrun");
-    match session.overrun {
+    match session.terms.overrun {
         Overrun::Overdraw => reply.formed(b"+overdraw\r\n"),
         overrun => reply.simple(overrun.name()),
     }

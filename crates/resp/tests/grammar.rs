@@ -2,10 +2,11 @@
 
 use scurry_ledger::{
     BucketAttributes, Command, Create, ItemKey, ItemRequest, LimitSubject, LimitTerms, Name,
-    NewBucket, Overrun, Period, SessionRequest, Status, Time,
+    NewBucket, Overrun, Period, SessionOptions, SessionRequest, Status, Time,
 };
 use scurry_resp::table::{self, CommandId};
 use scurry_resp::{Parsed, Parser, Read, RequestLimits, Scratch, Write, parse_read, parse_write};
+use std::collections::BTreeSet;
 
 #[derive(Debug, PartialEq, Eq)]
 enum Request<'a> {
@@ -212,12 +213,15 @@ fn sessions() {
         "SCUR.RESERVE a s 4294967295 ITEM 1 c MIN 2 REQUESTED 9 tcc 30ms ITEM 4294967295 c requested 1 DATA ITEM overrun CLAMP closeondenial VALIDITY 20ms",
         &Command::Reserve(SessionRequest {
             request: u32::MAX,
-            validity_ms: Some(20),
-            tcc_ms: Some(30),
-            overrun: Some(Overrun::Clamp),
-            close_on_denial: true,
             blob: Some(b"ITEM"),
             items: &[item(1, None, Some(9), Some(2)), item(u32::MAX, None, Some(1), None)],
+            options: SessionOptions {
+                validity_ms: Some(20),
+                tcc_ms: Some(30),
+                overrun: Some(Overrun::Clamp),
+                close_on_denial: true,
+                ..plain.options
+            },
             ..plain
         }),
     );
@@ -225,8 +229,8 @@ fn sessions() {
         "SCUR.UPDATE a s 1 IFVERSION 3 ITEM 1 c USED 5 REQUESTED 6",
         &Command::Update(SessionRequest {
             request: 1,
-            if_version: Some(3),
             items: &[item(1, Some(5), Some(6), None)],
+            options: SessionOptions { if_version: Some(3), ..plain.options },
             ..plain
         }),
     );
@@ -245,9 +249,19 @@ fn sessions() {
 fn durations() {
     let tcc = |word: &str, expected: i64| {
         let request = SessionRequest { session: b"s", request: 0, ..SessionRequest::default() };
-        let request = SessionRequest { tcc_ms: Some(expected), ..request };
+        let request = SessionRequest {
+            options: SessionOptions { tcc_ms: Some(expected), ..request.options },
+            ..request
+        };
         writes(&format!("SCUR.RESERVE a s 0 TCC {word}"), &Command::Reserve(request));
-        let request = SessionRequest { validity_ms: Some(expected), tcc_ms: None, ..request };
+        let request = SessionRequest {
+            options: SessionOptions {
+                validity_ms: Some(expected),
+                tcc_ms: None,
+                ..request.options
+            },
+            ..request
+        };
         writes(&format!("SCUR.RESERVE a s 0 VALIDITY {word}"), &Command::Reserve(request));
     };
     for (word, ms) in [
@@ -408,4 +422,35 @@ fn lists_are_bounded() {
     fails(&line, "at most 64 buckets are possible");
     let line = "SCUR.CREATE a".to_owned() + &" IDENTITY k v".repeat(65);
     fails(&line, "at most 64 identities are possible");
+}
+
+/// The parser takes an option exactly where the table has it, and tells of any other where it belongs.
+#[test]
+fn a_session_request_takes_the_options_of_its_grammar() {
+    let kinds = ["SCUR.RESERVE", "SCUR.UPDATE", "SCUR.TERMINATE"];
+    let options = |name: &str| {
+        let grammar = table::find(name.as_bytes()).expect("a command").grammar;
+        let before_items = grammar.split("[ITEM").next().unwrap_or_default();
+        let words = before_items.split(|c: char| !c.is_ascii_uppercase());
+        words.filter(|word| !word.is_empty()).map(str::to_owned).collect::<BTreeSet<String>>()
+    };
+    let all: BTreeSet<String> = kinds.iter().flat_map(|name| options(name)).collect();
+    assert!(all.len() > 7, "{all:?}");
+    for name in kinds {
+        for word in &all {
+            let takers: Vec<&str> =
+                kinds.into_iter().filter(|kind| options(kind).contains(word)).collect();
+            let line = format!("{name} a s 1 {word}");
+            if takers.contains(&name) {
+                // Taken: a value may be missing.
+                parse(&line, |parsed| {
+                    let fault = parsed.err().unwrap_or_default();
+                    assert!(!fault.contains("unexpected"), "{line}: {fault}");
+                });
+            } else {
+                let place = takers.join(" and ");
+                fails(&line, &format!("unexpected argument '{word}': it is for {place}"));
+            }
+        }
+    }
 }

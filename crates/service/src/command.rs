@@ -123,13 +123,7 @@ impl CommandBuf {
         SessionRequest {
             session: b"",
             request: request.request,
-            if_version: request.if_version,
-            validity_ms: request.validity_ms,
-            tcc_ms: request.tcc_ms,
-            overrun: request.overrun,
-            close_on_denial: request.close_on_denial,
-            keep_open: request.keep_open,
-            late_use: request.late_use,
+            options: request.options,
             blob: request.blob.map(|_| &b""[..]),
             items: &[],
         }

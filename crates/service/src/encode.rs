@@ -246,15 +246,16 @@ fn append_terms(out: &mut Arguments, terms: &LimitTerms) {
 fn append_session(out: &mut Arguments, request: &SessionRequest<'_>) {
     // Durations carry their unit: the server refuses a short number without one, because it may be meant in seconds.
     let ms = |duration: Option<i64>| duration.map(|ms| format!("{ms}ms"));
+    let options = &request.options;
     out.push(request.session)
         .push_display(request.request)
-        .number("IFVERSION", request.if_version)
-        .option("VALIDITY", ms(request.validity_ms))
-        .option("TCC", ms(request.tcc_ms))
-        .option("OVERRUN", request.overrun.map(scurry_ledger::Overrun::name))
-        .flag("CLOSEONDENIAL", request.close_on_denial)
-        .flag("KEEPOPEN", request.keep_open)
-        .flag("LATEUSE", request.late_use)
+        .number("IFVERSION", options.if_version)
+        .option("VALIDITY", ms(options.validity_ms))
+        .option("TCC", ms(options.tcc_ms))
+        .option("OVERRUN", options.overrun.map(scurry_ledger::Overrun::name))
+        .flag("CLOSEONDENIAL", options.close_on_denial)
+        .flag("KEEPOPEN", options.keep_open)
+        .flag("LATEUSE", options.late_use)
         .option("DATA", request.blob);
     for item in request.items {
         append_key(out.push("ITEM"), &item.key);

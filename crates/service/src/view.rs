@@ -1,7 +1,7 @@
 //! The results of reads, with times and amounts computed for the moment of the read.
 
 use scurry_ledger::{
-    Account, Bucket, Cycle, Id, ItemKey, LimitSubject, Name, Overrun, Period, Session, Status,
+    Account, Bucket, Cycle, Id, ItemKey, LimitSubject, Name, Period, Session, SessionTerms, Status,
     Time, UnitAmount, validate,
 };
 
@@ -118,8 +118,8 @@ pub struct SessionView {
     pub validity_ms: i64,
     /// Supervision time (Tcc), ms: how long the session may go without a request.
     pub tcc_ms: i64,
-    /// Policy for use beyond what can be debited.
-    pub overrun: Overrun,
+    /// Options that the session keeps.
+    pub terms: SessionTerms,
     /// Highest request number. None before the first request.
     pub last_request: Option<u32>,
     /// Opaque bytes that the client stores with the session.
@@ -268,7 +268,7 @@ impl SessionView {
             row: SessionRow::from_session(session),
             validity_ms: session.validity_ms,
             tcc_ms: session.tcc_ms,
-            overrun: session.overrun,
+            terms: session.terms,
             last_request: session.answers.last_request(),
             blob: session.blob.clone(),
             items: items.collect(),

@@ -3,18 +3,16 @@
 use crate::answer::{
     AccountBody, AccountList, AccountRow, AllowanceBody, Answer, AnswerBody, Audit, BucketBody,
     BucketTotals, ChainAnswer, Checked, CounterBody, Done, FoundAccounts, ItemAnswer, LimitBody,
-    Moved, OpenItem, OpenSession, SessionAnswer, SessionRow, Sessions, Uncollected, Why,
+    Moved, SessionAnswer, SessionRow, Sessions, Uncollected, Why,
 };
 use crate::quantity::Quantity;
 use crate::text::Key;
 use crate::totals::TotalsBody;
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use scurry_ledger::{self as ledger, Cause, Code, Id, LimitSubject, Name, Time};
 use scurry_service::{AccountView, Answered, Reply, StoreReply, denied};
 
 /// Returns the answer of a successful read.
-fn shown(body: AnswerBody) -> Option<Answer> {
+pub(crate) fn shown(body: AnswerBody) -> Option<Answer> {
     Some(Answer { code: Code::Ok, replayed: false, body })
 }
 
@@ -36,15 +34,15 @@ pub(crate) fn integer(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-fn amount(amount: i64) -> Quantity {
+pub(crate) fn amount(amount: i64) -> Quantity {
     Quantity::Number(amount)
 }
 
-fn name(name: Name) -> String {
+pub(crate) fn name(name: Name) -> String {
     name.as_str().to_owned()
 }
 
-fn id(id: Id) -> String {
+pub(crate) fn id(id: Id) -> String {
     lossy(id.as_bytes())
 }
 
@@ -145,7 +143,7 @@ pub(crate) fn chain(reply: Reply) -> Option<Answer> {
     Some(Answer { code, replayed, body: AnswerBody::Chain(body) })
 }
 
-fn account_body(account: AccountView) -> AccountBody {
+pub(crate) fn account_body(account: AccountView) -> AccountBody {
     let identities = account.identities.iter().map(|(kind, value)| (name(*kind), id(*value)));
     let buckets = account.buckets.iter().map(|bucket| BucketBody {
         bucket: name(bucket.id),
@@ -217,33 +215,6 @@ pub(crate) fn account(reply: Reply) -> Option<Answer> {
 pub(crate) fn sessions(reply: Reply) -> Option<Answer> {
     let Reply::Account(account) = reply else { return None };
     shown(AnswerBody::Sessions(Sessions { sessions: rows(&account) }))
-}
-
-pub(crate) fn open_session(reply: Reply) -> Option<Answer> {
-    let Reply::Session(open) = reply else { return None };
-    let items = open.items.iter().map(|item| OpenItem {
-        key: Key(item.key),
-        unit: name(item.unit),
-        granted: amount(item.granted),
-        outstanding: amount(item.outstanding),
-        used: amount(item.used),
-        from_hold: amount(item.from_hold),
-        direct: amount(item.direct),
-        released: amount(item.released),
-        uncollected: amount(item.uncollected),
-    });
-    shown(AnswerBody::OpenSession(Box::new(OpenSession {
-        session: id(open.row.id),
-        version: integer(open.row.version),
-        deadline_ms: open.row.deadline.0,
-        validity_ms: open.validity_ms,
-        tcc_ms: open.tcc_ms,
-        overrun: open.overrun.name().to_owned(),
-        last_request: open.last_request.map(i64::from),
-        data: STANDARD.encode(&open.blob),
-        items: items.collect(),
-        account: account_body(open.account),
-    })))
 }
 
 pub(crate) fn audit(reply: Reply) -> Option<Answer> {

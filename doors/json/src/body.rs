@@ -1,19 +1,13 @@
 //! The bodies of requests. `build.rs` makes commands from them.
 
 use crate::quantity::{Amount, SignedAmount};
-use crate::text::{FirstStatus, Id, Key, Name, Overrun, Period, Recurring, Status};
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
+use crate::text::{FirstStatus, Id, Key, Name, Period, Recurring, Status};
 use schemars::JsonSchema;
-use scurry_ledger::{BLOB_LEN_MAX, BUCKETS_MAX, ITEMS_MAX};
-use scurry_resp::{IDENTITIES_MAX, LIMIT_MS_MAX};
+use scurry_ledger::{BUCKETS_MAX, ITEMS_MAX};
+use scurry_resp::IDENTITIES_MAX;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
-
-/// The longest supervision time that any store's settings allow, ms. The bounds on identities here are likewise the
-/// widest. Most stores are set to less (crates/cli/scurry.example.toml) and refuse values above their setting.
-const TCC_MS_MAX: i64 = LIMIT_MS_MAX;
 
 /// An account that is created.
 #[derive(Deserialize, JsonSchema)]
@@ -209,161 +203,6 @@ pub(crate) struct LimitSetting {
     pub(crate) offset_minutes: Option<i16>,
 }
 
-/// A session that is opened.
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct SessionOpening {
-    /// The request number (CC-Request-Number).
-    pub(crate) request: u32,
-    /// Each with another key, or another unit. None: they are asked for later, by an update.
-    #[serde(default)]
-    #[schemars(length(max = ITEMS_MAX), extend("x-scurry-limit" = "items_max"))]
-    pub(crate) items: Vec<ItemRequest>,
-    /// How long grants are good for.
-    #[schemars(range(min = 1, max = TCC_MS_MAX), extend("x-scurry-limit" = "tcc_ms_max"))]
-    pub(crate) validity_ms: Option<i64>,
-    /// The supervision time: without a request for so long the session expires. Twice the validity
-    /// unless told otherwise.
-    #[schemars(range(min = 1, max = TCC_MS_MAX), extend("x-scurry-limit" = "tcc_ms_max"))]
-    pub(crate) tcc_ms: Option<i64>,
-    /// Treatment of use beyond the balance.
-    pub(crate) overrun: Option<Overrun>,
-    /// One denied item denies all.
-    #[serde(default)]
-    pub(crate) close_on_denial: bool,
-    /// The session opens although every item is denied. Not with `close_on_denial`.
-    #[serde(default)]
-    pub(crate) keep_open: bool,
-    /// Bytes of the caller's, base64.
-    pub(crate) data: Option<Data>,
-}
-
-/// Units that are asked for.
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct ItemRequest {
-    /// Key of the item: its rating group, or another name.
-    pub(crate) key: Key,
-    /// Unit that is counted.
-    pub(crate) unit: Name,
-    /// Units that are asked for.
-    pub(crate) requested: Amount<1>,
-    /// With less than this nothing is granted. At most `requested`.
-    pub(crate) min: Option<Amount<0>>,
-}
-
-/// Use so far, and the request for the next grant.
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct SessionUpdate {
-    /// The request number (CC-Request-Number).
-    pub(crate) request: u32,
-    /// Only when the session has this version.
-    #[schemars(range(min = 0))]
-    pub(crate) if_version: Option<i64>,
-    /// The items, each under another key or unit.
-    #[serde(default)]
-    #[schemars(length(max = ITEMS_MAX), extend("x-scurry-limit" = "items_max"))]
-    pub(crate) items: Vec<UpdatedItem>,
-    /// How long grants are good for.
-    #[schemars(range(min = 1, max = TCC_MS_MAX), extend("x-scurry-limit" = "tcc_ms_max"))]
-    pub(crate) validity_ms: Option<i64>,
-    /// The supervision time: without a request for so long the session expires.
-    #[schemars(range(min = 1, max = TCC_MS_MAX), extend("x-scurry-limit" = "tcc_ms_max"))]
-    pub(crate) tcc_ms: Option<i64>,
-    /// One denied item denies all.
-    #[serde(default)]
-    pub(crate) close_on_denial: bool,
-    /// Use is debited also where the session is not open any more.
-    #[serde(default)]
-    pub(crate) late_use: bool,
-    /// For late use alone: an open session keeps its own.
-    pub(crate) overrun: Option<Overrun>,
-    /// Bytes of the caller's, base64.
-    pub(crate) data: Option<Data>,
-}
-
-/// `used` or `requested`, or both.
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[schemars(extend("if" = {}, "then" = any_of(something_of(&["used", "requested"], &[]))))]
-pub(crate) struct UpdatedItem {
-    /// Key of the item: its rating group, or another name.
-    pub(crate) key: Key,
-    /// Unit that is counted.
-    pub(crate) unit: Name,
-    /// Units that were used since the last report.
-    pub(crate) used: Option<Amount<0>>,
-    /// Replaces the item's hold.
-    pub(crate) requested: Option<Amount<0>>,
-    /// At most `requested`.
-    pub(crate) min: Option<Amount<0>>,
-}
-
-/// Use at the end.
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct SessionEnd {
-    /// The request number (CC-Request-Number).
-    pub(crate) request: u32,
-    /// Only when the session has this version.
-    #[schemars(range(min = 0))]
-    pub(crate) if_version: Option<i64>,
-    /// The items, each under another key or unit.
-    #[serde(default)]
-    #[schemars(length(max = ITEMS_MAX), extend("x-scurry-limit" = "items_max"))]
-    pub(crate) items: Vec<EndedItem>,
-    /// Use is debited also where the session is not open any more.
-    #[serde(default)]
-    pub(crate) late_use: bool,
-    /// For late use alone: an open session keeps its own.
-    pub(crate) overrun: Option<Overrun>,
-}
-
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct EndedItem {
-    /// Key of the item: its rating group, or another name.
-    pub(crate) key: Key,
-    /// Unit that is counted.
-    pub(crate) unit: Name,
-    /// Units that were used since the last report.
-    pub(crate) used: Amount<0>,
-}
-
-/// Opaque bytes, base64 with padding in JSON.
-pub(crate) struct Data(pub(crate) Vec<u8>);
-
-impl<'de> Deserialize<'de> for Data {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        let bytes = STANDARD.decode(text).map_err(|error| {
-            serde::de::Error::custom(format_args!("is not base64 with padding: {error}"))
-        })?;
-        Ok(Data(bytes))
-    }
-}
-
-impl JsonSchema for Data {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Data".into()
-    }
-
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        let mut schema = schemars::json_schema!({
-            "type": "string",
-            "contentEncoding": "base64",
-            "x-scurry-limit": "blob_len_max",
-        });
-        schema.ensure_object().extend(base64_of(BLOB_LEN_MAX as u64));
-        schema
-    }
-}
-
 /// Returns the JSON Schema keywords for at most `len_max` bytes as base64 with padding.
 pub(crate) fn base64_of(len_max: u64) -> Map<String, Value> {
     let group = "([A-Za-z0-9+/]{4})";
@@ -390,13 +229,13 @@ pub(crate) fn base64_of(len_max: u64) -> Map<String, Value> {
 
 /// Returns rules between the members of a body, for the `then` of an `if` that always holds. A plain `anyOf` beside
 /// members makes client generators generate a type for each branch; they ignore this form.
-fn any_of(rules: Value) -> Value {
+pub(crate) fn any_of(rules: Value) -> Value {
     json!({ "anyOf": rules })
 }
 
 /// Returns the rule that at least one of `members` is given and not null, or one of `or_null` is given, which may be
 /// null.
-fn something_of(members: &[&str], or_null: &[&str]) -> Value {
+pub(crate) fn something_of(members: &[&str], or_null: &[&str]) -> Value {
     let some = members.iter().map(|member| {
         let there = json!({ "not": { "type": "null" } });
         json!({ "required": [member], "properties": { *member: there } })

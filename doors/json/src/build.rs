@@ -2,16 +2,16 @@
 
 use crate::body::{
     AccountCreation, Adjustment, Allowance, BucketChange, Count, Debit, ItemAmount, LimitSetting,
-    Refund, SessionEnd, SessionOpening, SessionUpdate, StatusChange, TopUp,
+    Refund, StatusChange, TopUp,
 };
 use crate::input::Input;
 use crate::list_cursor::{self, LIMIT_MAX};
 use crate::quantity::Amount;
-use crate::text::{AccountId, Id, Name, Overrun, Text};
+use crate::text::{AccountId, Id, Name, Text};
 use scurry_http::{FaultLocation, Problem, field_problem};
 use scurry_ledger::{
-    self as ledger, BucketAttributes, Command, Create, ItemRequest, LimitSubject, LimitTerms,
-    NewBucket, Period, SessionRequest, Time,
+    self as ledger, BucketAttributes, Command, Create, LimitSubject, LimitTerms, NewBucket, Period,
+    Time,
 };
 use scurry_service::{ListRead, Read, Request, StoreRead};
 
@@ -25,19 +25,8 @@ fn check_order(at: &str, from_ms: Option<i64>, to_ms: Option<i64>) -> Result<(),
     Err(field_problem(FaultLocation::Body(&format!("{at}/valid_to_ms")), why))
 }
 
-/// Checks that an item's minimum, if given, is at most the requested amount, which must then be positive. `at` is the
-/// item's index.
-fn check_min(at: usize, min: Option<i64>, requested: Option<i64>) -> Result<(), Problem> {
-    let requested = requested.unwrap_or(0);
-    if min.is_none_or(|min| min <= requested && requested > 0) {
-        return Ok(());
-    }
-    let why = "must be at most requested, which must be there";
-    Err(field_problem(FaultLocation::Body(&format!("/items/{at}/min")), why))
-}
-
 /// Checks that no two elements of `list` have the same name. `member` is where the name is.
-fn check_unique_names<T: PartialEq>(
+pub(crate) fn check_unique_names<T: PartialEq>(
     list: &str,
     member: &str,
     names: impl Iterator<Item = T>,
@@ -89,7 +78,7 @@ pub(crate) fn account(input: &Input) -> Result<AccountId, Problem> {
 }
 
 /// Returns the request for a command to the account in the path.
-fn write(input: &Input, command: &Command<'_>) -> Result<Request, Problem> {
+pub(crate) fn write(input: &Input, command: &Command<'_>) -> Result<Request, Problem> {
     Ok(Request::write(account(input)?.as_str().as_bytes(), command))
 }
 
@@ -367,121 +356,4 @@ pub(crate) fn get(input: &Input) -> Result<Request, Problem> {
 
 pub(crate) fn audit(input: &Input) -> Result<Request, Problem> {
     Ok(Request::Read(Read::Audit { account: account(input)?.into_bytes() }))
-}
-
-pub(crate) fn get_session(input: &Input) -> Result<Request, Problem> {
-    let session: Id = input.text("session")?;
-    let account = account(input)?.into_bytes();
-    Ok(Request::Read(Read::Session { account, session: session.into_bytes() }))
-}
-
-pub(crate) fn release(input: &Input) -> Result<Request, Problem> {
-    let session: Id = input.text("session")?;
-    write(input, &Command::Release { session: session.as_str().as_bytes() })
-}
-
-pub(crate) fn reserve(input: &Input) -> Result<Request, Problem> {
-    let body: SessionOpening = input.json()?;
-    if body.keep_open && body.close_on_denial {
-        let why = "does not go with close_on_denial";
-        return Err(field_problem(FaultLocation::Body("/keep_open"), why));
-    }
-    check_unique_names("items", "key", body.items.iter().map(|item| (item.key, &item.unit)))?;
-    for (at, item) in body.items.iter().enumerate() {
-        check_min(at, item.min.map(i64::from), Some(item.requested.into()))?;
-    }
-    let items = body.items.iter().map(|item| ItemRequest {
-        key: item.key.0,
-        unit: name(&item.unit),
-        used: None,
-        requested: Some(item.requested.into()),
-        min: item.min.map(i64::from),
-    });
-    let session: Id = input.text("session")?;
-    let request = SessionRequest {
-        session: session.as_str().as_bytes(),
-        request: body.request,
-        validity_ms: body.validity_ms,
-        tcc_ms: body.tcc_ms,
-        overrun: body.overrun.map(ledger::Overrun::from),
-        close_on_denial: body.close_on_denial,
-        keep_open: body.keep_open,
-        blob: body.data.as_ref().map(|data| &data.0[..]),
-        items: &items.collect::<Vec<_>>(),
-        ..SessionRequest::default()
-    };
-    write(input, &Command::Reserve(request))
-}
-
-fn check_overrun(overrun: Option<Overrun>, late_use: bool) -> Result<(), Problem> {
-    if overrun.is_some() && !late_use {
-        let why = "goes with late_use here: an open session keeps its own";
-        return Err(field_problem(FaultLocation::Body("/overrun"), why));
-    }
-    Ok(())
-}
-
-/// Converts the session version that a body requires.
-fn version(if_version: Option<i64>) -> Result<Option<u64>, Problem> {
-    let checked = if_version.map(u64::try_from).transpose();
-    checked.map_err(|_| field_problem(FaultLocation::Body("/if_version"), "must be at least 0"))
-}
-
-pub(crate) fn update(input: &Input) -> Result<Request, Problem> {
-    let body: SessionUpdate = input.json()?;
-    check_overrun(body.overrun, body.late_use)?;
-    check_unique_names("items", "key", body.items.iter().map(|item| (item.key, &item.unit)))?;
-    for (at, item) in body.items.iter().enumerate() {
-        if item.used.is_none() && item.requested.is_none() {
-            let place = format!("/items/{at}");
-            return Err(field_problem(FaultLocation::Body(&place), "must have used or requested"));
-        }
-        check_min(at, item.min.map(i64::from), item.requested.map(i64::from))?;
-    }
-    let items = body.items.iter().map(|item| ItemRequest {
-        key: item.key.0,
-        unit: name(&item.unit),
-        used: item.used.map(i64::from),
-        requested: item.requested.map(i64::from),
-        min: item.min.map(i64::from),
-    });
-    let session: Id = input.text("session")?;
-    let request = SessionRequest {
-        session: session.as_str().as_bytes(),
-        request: body.request,
-        if_version: version(body.if_version)?,
-        validity_ms: body.validity_ms,
-        tcc_ms: body.tcc_ms,
-        overrun: body.overrun.map(ledger::Overrun::from),
-        close_on_denial: body.close_on_denial,
-        late_use: body.late_use,
-        blob: body.data.as_ref().map(|data| &data.0[..]),
-        items: &items.collect::<Vec<_>>(),
-        ..SessionRequest::default()
-    };
-    write(input, &Command::Update(request))
-}
-
-pub(crate) fn terminate(input: &Input) -> Result<Request, Problem> {
-    let body: SessionEnd = input.json()?;
-    check_overrun(body.overrun, body.late_use)?;
-    check_unique_names("items", "key", body.items.iter().map(|item| (item.key, &item.unit)))?;
-    let items = body.items.iter().map(|item| ItemRequest {
-        key: item.key.0,
-        unit: name(&item.unit),
-        used: Some(item.used.into()),
-        requested: None,
-        min: None,
-    });
-    let session: Id = input.text("session")?;
-    let request = SessionRequest {
-        session: session.as_str().as_bytes(),
-        request: body.request,
-        if_version: version(body.if_version)?,
-        overrun: body.overrun.map(ledger::Overrun::from),
-        late_use: body.late_use,
-        items: &items.collect::<Vec<_>>(),
-        ..SessionRequest::default()
-    };
-    write(input, &Command::Terminate(request))
 }

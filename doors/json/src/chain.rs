@@ -1,10 +1,11 @@
 //! Chains. Each command is written as one object and read as the HTTP request that it would be alone, so that both
 //! have the same rules.
 
-use crate::body::{Debit, Refund, SessionEnd, SessionOpening, SessionUpdate, TopUp};
+use crate::body::{Debit, Refund, TopUp};
 use crate::build;
 use crate::input::{IDEMPOTENCY_KEY, Input};
 use crate::members::UniqueMembers;
+use crate::sessions::{self, SessionEnd, SessionOpening, SessionUpdate};
 use crate::text::{AccountId, Id, Text};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -104,9 +105,9 @@ struct ChainCommand {
 }
 
 const CHAINABLE: [ChainCommand; 6] = [
-    of_session("reserve", "SCUR.RESERVE", build::reserve),
-    of_session("update", "SCUR.UPDATE", build::update),
-    of_session("terminate", "SCUR.TERMINATE", build::terminate),
+    of_session("reserve", "SCUR.RESERVE", sessions::reserve),
+    of_session("update", "SCUR.UPDATE", sessions::update),
+    of_session("terminate", "SCUR.TERMINATE", sessions::terminate),
     of_transaction("debit", "SCUR.DEBIT", build::debit),
     of_transaction("top_up", "SCUR.TOPUP", build::top_up),
     of_transaction("refund", "SCUR.REFUND", build::refund),

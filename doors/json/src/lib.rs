@@ -20,6 +20,7 @@ mod operation;
 mod quantity;
 mod refusal;
 mod routes;
+mod sessions;
 mod statement;
 mod table;
 mod text;

@@ -5,7 +5,7 @@ use crate::operation::{Method, OpenApiTag, Operation, OperationWork, Parameter, 
 use crate::quantity::BoundedInteger;
 use crate::statement::{self, ENTRIES_MAX, Position};
 use crate::text::{AccountId, Name, Status};
-use crate::{answer, answers_from_replies, body, build, chain, totals};
+use crate::{answer, answers_from_replies, body, build, chain, sessions, totals};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
 fn schema_of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
@@ -359,10 +359,10 @@ pub(crate) static OPERATIONS: &[Operation] = &[
         status: 201,
         retry: Retry::Request,
         body: Some((
-            schema_of::<body::SessionOpening>,
+            schema_of::<sessions::SessionOpening>,
             r#"{"request":0,"items":[{"key":1,"unit":"octet","requested":1000000}]}"#,
         )),
-        work: OperationWork::Account(build::reserve, answers_from_replies::session),
+        work: OperationWork::Account(sessions::reserve, answers_from_replies::session),
         answer: SESSION,
         ..BLANK
     },
@@ -373,7 +373,7 @@ pub(crate) static OPERATIONS: &[Operation] = &[
         path: OF_SESSION,
         command: "SCUR.SESSION",
         retry: Retry::Read,
-        work: OperationWork::Account(build::get_session, answers_from_replies::open_session),
+        work: OperationWork::Account(sessions::get_session, sessions::open_session),
         answer: schema_of::<answer::OpenSession>,
         ..BLANK
     },
@@ -384,10 +384,10 @@ pub(crate) static OPERATIONS: &[Operation] = &[
         command: "SCUR.UPDATE",
         retry: Retry::Request,
         body: Some((
-            schema_of::<body::SessionUpdate>,
+            schema_of::<sessions::SessionUpdate>,
             r#"{"request":1,"items":[{"key":1,"unit":"octet","used":800000,"requested":1000000}]}"#,
         )),
-        work: OperationWork::Account(build::update, answers_from_replies::session),
+        work: OperationWork::Account(sessions::update, answers_from_replies::session),
         answer: SESSION,
         ..BLANK
     },
@@ -398,10 +398,10 @@ pub(crate) static OPERATIONS: &[Operation] = &[
         command: "SCUR.TERMINATE",
         retry: Retry::Request,
         body: Some((
-            schema_of::<body::SessionEnd>,
+            schema_of::<sessions::SessionEnd>,
             r#"{"request":2,"items":[{"key":1,"unit":"octet","used":1200}]}"#,
         )),
-        work: OperationWork::Account(build::terminate, answers_from_replies::session),
+        work: OperationWork::Account(sessions::terminate, answers_from_replies::session),
         answer: SESSION,
         ..BLANK
     },
@@ -412,7 +412,7 @@ pub(crate) static OPERATIONS: &[Operation] = &[
         path: OF_SESSION,
         command: "SCUR.RELEASE",
         retry: Retry::State,
-        work: OperationWork::Account(build::release, answers_from_replies::session),
+        work: OperationWork::Account(sessions::release, answers_from_replies::session),
         answer: SESSION,
         ..BLANK
     },

@@ -11,7 +11,7 @@ use axum::routing::post;
 use axum::{Json, Router};
 use scurry_door_json::{self as json, AccountId, REPLAYED, Retry, wrong_shape};
 use scurry_http::{Gate, Problem, read_body, read_json};
-use scurry_ledger::{Answer, Code, CodeKind, ItemAnswers, SessionRequest};
+use scurry_ledger::{Answer, Code, CodeKind, ItemAnswers, SessionOptions, SessionRequest};
 use scurry_resp::table::Role;
 use scurry_service::{Answered, Reply, Request, Service, SessionStep};
 use std::sync::Arc;
@@ -49,7 +49,8 @@ async fn create(State(store): StoreHandle, request: extract::Request) -> Result<
     let items: Vec<RatingGroupItem> =
         items.into_iter().filter(|item| item.requested.is_some()).collect();
     let validity_ms = Some(i64::from(VALIDITY_S) * 1_000);
-    let asked = SessionRequest { validity_ms, ..asked(&reference, &request) };
+    let options = SessionOptions { validity_ms, ..SessionOptions::default() };
+    let asked = asked(&reference, &request, options);
     let reply = ask(&*store, &reference, asked, &items, SessionStep::Reserve).await?;
     // The session was not opened, so there is no resource to return.
     if reply.code.kind() == CodeKind::Denial {
@@ -74,7 +75,8 @@ async fn update(
     let items = request.items(reference.kind)?;
     let says = |item: &RatingGroupItem| item.used.is_some() || item.requested.is_some();
     let items: Vec<RatingGroupItem> = items.into_iter().filter(says).collect();
-    let asked = SessionRequest { late_use: true, ..asked(&reference, &request) };
+    let options = SessionOptions { late_use: true, ..SessionOptions::default() };
+    let asked = asked(&reference, &request, options);
     let reply = ask(&*store, &reference, asked, &items, SessionStep::Update).await?;
     // Running out of quota is not an error: the session continues, the reported use is debited, and each rating group
     // has its result code.
@@ -102,7 +104,8 @@ async fn release(
     let items = items.filter(|item| item.used.is_some());
     let items: Vec<RatingGroupItem> =
         items.map(|item| RatingGroupItem { requested: None, ..item }).collect();
-    let asked = SessionRequest { late_use: true, ..asked(&reference, &request) };
+    let options = SessionOptions { late_use: true, ..SessionOptions::default() };
+    let asked = asked(&reference, &request, options);
     let reply = ask(&*store, &reference, asked, &items, SessionStep::Terminate).await?;
     Ok(with_replayed_header(StatusCode::NO_CONTENT.into_response(), &reply))
 }
@@ -132,10 +135,15 @@ async fn read_for_resource(
 }
 
 /// Returns the members that all session requests have in common.
-fn asked<'a>(reference: &'a Reference, request: &ChargingDataRequest) -> SessionRequest<'a> {
+fn asked<'a>(
+    reference: &'a Reference,
+    request: &ChargingDataRequest,
+    options: SessionOptions,
+) -> SessionRequest<'a> {
     SessionRequest {
         session: reference.session.as_bytes(),
         request: request.invocation_sequence_number,
+        options,
         ..SessionRequest::default()
     }
 }

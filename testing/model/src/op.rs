@@ -2,7 +2,7 @@
 
 use scurry_ledger::{
     BucketAttributes, Command, Create, ItemAmount, ItemKey, ItemRequest, LimitSubject, LimitTerms,
-    Link, Name, NewBucket, Overrun, Period, SessionRequest, Status,
+    Link, Name, NewBucket, Period, SessionOptions, SessionRequest, Status,
 };
 
 /// A [`Command`] that owns its bytes.
@@ -104,13 +104,7 @@ fn borrow(rest: &[(String, Op)], links: &[Link<'_>], run: &mut dyn FnMut(&[Link<
 pub struct Request {
     pub session: String,
     pub request: u32,
-    pub if_version: Option<u64>,
-    pub validity_ms: Option<i64>,
-    pub tcc_ms: Option<i64>,
-    pub overrun: Option<Overrun>,
-    pub close_on_denial: bool,
-    pub keep_open: bool,
-    pub late_use: bool,
+    pub options: SessionOptions,
     pub blob: Option<Vec<u8>>,
     pub items: Vec<ItemRequest>,
 }
@@ -167,7 +161,7 @@ impl Request {
 
     /// Adds LATEUSE.
     pub fn late(self) -> Request {
-        Request { late_use: true, ..self }
+        Request { options: SessionOptions { late_use: true, ..self.options }, ..self }
     }
 
     /// Turns it into a RESERVE.
@@ -189,13 +183,7 @@ impl Request {
         SessionRequest {
             session: self.session.as_bytes(),
             request: self.request,
-            if_version: self.if_version,
-            validity_ms: self.validity_ms,
-            tcc_ms: self.tcc_ms,
-            overrun: self.overrun,
-            close_on_denial: self.close_on_denial,
-            keep_open: self.keep_open,
-            late_use: self.late_use,
+            options: self.options,
             blob: self.blob.as_deref(),
             items: &self.items,
         }

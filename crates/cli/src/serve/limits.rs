@@ -63,11 +63,10 @@ impl FromStr for OverrunWord {
     type Err = String;
 
     fn from_str(text: &str) -> Result<OverrunWord, String> {
-        match text {
-            "overdraw" => Ok(OverrunWord(Overrun::Overdraw)),
-            "clamp" => Ok(OverrunWord(Overrun::Clamp)),
-            _ => Err(format!("{text:?} is not a rule of overrun: use overdraw or clamp")),
-        }
+        let words = Overrun::WORDS;
+        Overrun::named(text.as_bytes())
+            .map(OverrunWord)
+            .ok_or_else(|| format!("{text:?} is not a rule of overrun: use {words}"))
     }
 }
 

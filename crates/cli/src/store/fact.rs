@@ -98,8 +98,8 @@ fn fact(op: &Op) -> Fact {
             ],
         ),
         Op::NameSession(of) => ("name-session", vec![("id", id(of))]),
-        Op::OpenSession { id: of, overrun } => {
-            ("open-session", vec![("id", id(of)), ("overrun", json!(overrun.name()))])
+        Op::OpenSession { id: of, terms } => {
+            ("open-session", vec![("id", id(of)), ("overrun", json!(terms.overrun.name()))])
         }
         Op::AddItem { session: at, key, unit } => {
             ("add-item", vec![session(*at), ("key", item_key(*key)), ("unit", name(unit))])

@@ -4,6 +4,7 @@ use super::TouchedBuckets;
 use super::limit::put_limit;
 use super::remembered::{put_denied, put_items_debited, put_tombstone, put_transaction};
 use crate::pen::{FieldWriter, ShortFields};
+use crate::session_terms::terms_to_bits;
 use scurry_ledger::{Allowance, BucketTerms, Cause, ItemAt, ItemKey, Op, Posting, SessionAt, Time};
 
 /// Numbers of the ops. Persisted: a new op takes the next number, and no number is reused.
@@ -201,10 +202,10 @@ fn put_rarer(pen: &mut FieldWriter<'_>, op: &Op, at: Time, touched: &mut Touched
             pen.time(*period_start, at);
             pen.signed(*value);
         }
-        Op::OpenSession { id, overrun } => {
+        Op::OpenSession { id, terms } => {
             pen.byte(number::OPEN_SESSION);
             pen.string(id.as_bytes());
-            pen.byte(*overrun as u8);
+            pen.byte(terms_to_bits(*terms));
         }
         Op::AddItem { session, key, unit } => {
             match key {

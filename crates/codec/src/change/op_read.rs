@@ -6,10 +6,11 @@ use super::remembered::{take_denied, take_items_debited, take_tombstone, take_tr
 use super::{ChangeError, ChangeVisitor};
 use crate::Malformed;
 use crate::cursor::Cursor;
+use crate::session_terms::terms_from_bits;
 use alloc::boxed::Box;
 use scurry_ledger::{
     Allowance, BucketNo, BucketTerms, Cycle, ItemAt, ItemId, ItemKey, LateAnswer, LimitAt, Op,
-    Overrun, PackedAnswer, Posting, SessionAt, Status, Time,
+    PackedAnswer, Posting, SessionAt, Status, Time,
 };
 
 /// Reads one op and passes it on. Each kind has its own call of `facts`: an op is large, so only the bytes of its kind
@@ -116,7 +117,9 @@ fn take_rarer(
             value: from.signed()?,
         }),
         number::OPEN_SESSION => {
-            facts.visit(Op::OpenSession { id: from.id()?, overrun: take_overrun(from)? })
+            let id = from.id()?;
+            let terms = terms_from_bits(from.byte()?).ok_or(Malformed::Choice)?;
+            facts.visit(Op::OpenSession { id, terms });
         }
         number::ADD_ITEM => facts.visit(Op::AddItem {
             session: take_session(from)?,
@@ -241,14 +244,6 @@ fn take_status(from: &mut Cursor<'_>) -> Result<Status, Malformed> {
         0 => Ok(Status::Active),
         1 => Ok(Status::Suspended),
         2 => Ok(Status::Closed),
-        _ => Err(Malformed::Choice),
-    }
-}
-
-fn take_overrun(from: &mut Cursor<'_>) -> Result<Overrun, Malformed> {
-    match from.byte()? {
-        0 => Ok(Overrun::Overdraw),
-        1 => Ok(Overrun::Clamp),
         _ => Err(Malformed::Choice),
     }
 }

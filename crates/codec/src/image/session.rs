@@ -3,7 +3,7 @@
 //! | bytes | field |
 //! |---|---|
 //! | short | id: a length byte and so many bytes |
-//! | u8 | flags: bit 0 wide, bit 1 clamp, bit 2 blob |
+//! | u8 | flags: bit 0 wide, bit 1 blob, from bit 2 the terms |
 //! | u32, u32, u32, i48, u16, u8 | version, validity ms, Tcc ms, deadline, length of answers, count of items |
 //! | u16 | length of the blob, where there is one |
 //! | 2 groups | when wide, instead of these numbers |
@@ -11,18 +11,18 @@
 
 use super::{SHORT_LEN_MAX, count, fits_six, four, item, len, part, six, unword, word};
 use crate::reader::ImageReader;
+use crate::session_terms::{terms_from_bits, terms_to_bits};
 use crate::writer::{GROUP_LEN_MAX, Writer};
-use scurry_ledger::{Item, Overrun, Session, Time};
+use scurry_ledger::{Item, Session, Time};
 
 /// Bits of the first byte after the id.
 mod flag {
     /// The numbers are in groups.
     pub(super) const WIDE: u8 = 1;
-    /// The overrun policy is clamp: excess use is recorded as uncollected.
-    pub(super) const CLAMP: u8 = 1 << 1;
     /// The session has a blob.
-    pub(super) const BLOB: u8 = 1 << 2;
-    pub(super) const ALL: u8 = WIDE | CLAMP | BLOB;
+    pub(super) const BLOB: u8 = 1 << 1;
+    /// Place of the lowest bit of the terms.
+    pub(super) const TERMS: u32 = 2;
 }
 
 /// Length of the fixed fields, and with the length of a blob, bytes.
@@ -44,10 +44,8 @@ pub(super) fn len_max(session: &Session) -> usize {
 pub(super) fn put(w: &mut Writer<'_>, session: &Session) {
     w.short(session.id.as_bytes());
     let (answers, blob) = (session.answers.as_bytes(), session.blob.as_slice());
-    let mut flags = if blob.is_empty() { 0 } else { flag::BLOB };
-    if session.overrun == Overrun::Clamp {
-        flags |= flag::CLAMP;
-    }
+    let flags = terms_to_bits(session.terms) << flag::TERMS;
+    let flags = if blob.is_empty() { flags } else { flags | flag::BLOB };
     let fields = w.fixed::<BLOB_LEN>();
     if let (Ok(version), Ok(validity_ms), Ok(tcc_ms), Ok(items), Ok(answers), Ok(blob), true) = (
         u32::try_from(session.version),
@@ -90,10 +88,10 @@ pub(super) fn read_session(r: &mut ImageReader<'_>, session: &mut Session) {
     }
     let fields = r.fixed::<BLOB_LEN>();
     let flags = fields[0];
-    if flags & !flag::ALL != 0 {
-        r.fail();
+    match terms_from_bits(flags >> flag::TERMS) {
+        Some(terms) => session.terms = terms,
+        None => r.fail(),
     }
-    session.overrun = if flags & flag::CLAMP == 0 { Overrun::Overdraw } else { Overrun::Clamp };
     let (items, answers, blob);
     if flags & flag::WIDE == 0 {
         session.version = u64::from(u32::from_le_bytes(part(fields, 1)));

@@ -9,8 +9,8 @@ use scurry_engine::{
 use scurry_ledger::{
     BucketAttributes, BucketNo, BucketTerms, Cause, Change, Code, Command, Create, Cycle, Decision,
     Id, ItemAt, ItemRequest, LateAnswer, Limit, LimitAt, LimitSubject, Limits, Name, NewBucket, Op,
-    Overrun, PackedAnswer, Period, Posting, SessionAt, SessionRequest, Status, StoredAnswer, Time,
-    Tombstone, TombstoneKind, Transaction, apply, decide,
+    Overrun, PackedAnswer, Period, Posting, SessionAt, SessionOptions, SessionRequest,
+    SessionTerms, Status, StoredAnswer, Time, Tombstone, TombstoneKind, Transaction, apply, decide,
 };
 use std::collections::BTreeMap;
 use std::io;
@@ -133,7 +133,7 @@ fn each_fact_is_one_event_or_none() {
             vec![Event::LimitReached { id: name("a-day"), percent: 80, used: 8, amount: 9 }],
         ),
         (
-            Op::OpenSession { id: id("s"), overrun: Overrun::Clamp },
+            Op::OpenSession { id: id("s"), terms: SessionTerms { overrun: Overrun::Clamp } },
             vec![Event::SessionOpened(id("s"))],
         ),
         (
@@ -259,7 +259,12 @@ fn every_session_that_ends_is_told_by_its_id_and_how_it_ended() {
         let unit = name("cent");
         let items =
             [ItemRequest { key: 1.into(), unit, used: None, requested: Some(5), min: None }];
-        let reserve = SessionRequest { tcc_ms: Some(1_000), items: &items, request: 0, ..request };
+        let reserve = SessionRequest {
+            items: &items,
+            request: 0,
+            options: SessionOptions { tcc_ms: Some(1_000), ..request.options },
+            ..request
+        };
         run(NOW, &Command::Reserve(reserve));
         let events = run(NOW.plus_ms(after_ms), command);
         let ended: Vec<_> =

@@ -6,7 +6,7 @@ use scurry_codec::{
 use scurry_engine::{Config, Expiry, LoadError, LogId, Outcome, ReadError, Shard, checksum};
 use scurry_ledger::{
     Account, Answer, BucketAttributes, Code, Command, Create, ItemRequest, LimitSubject,
-    LimitTerms, Name, NewBucket, SessionRequest, Status, Time,
+    LimitTerms, Name, NewBucket, SessionOptions, SessionRequest, Status, Time,
 };
 
 const START: Time = Time(1_700_000_000_000);
@@ -39,8 +39,8 @@ fn reserve(items: &[ItemRequest]) -> Command<'_> {
     Command::Reserve(SessionRequest {
         session: b"s",
         request: 0,
-        tcc_ms: Some(1_000),
         items,
+        options: SessionOptions { tcc_ms: Some(1_000), ..SessionOptions::default() },
         ..SessionRequest::default()
     })
 }
@@ -184,7 +184,10 @@ fn busy(shard: &mut Shard, debits: u32, sessions: u32) {
         let Command::Reserve(request) = reserve(&items) else { unreachable!("it is one") };
         let request = SessionRequest {
             session: session.as_bytes(),
-            tcc_ms: Some(3_600_000 + i64::from(number)),
+            options: SessionOptions {
+                tcc_ms: Some(3_600_000 + i64::from(number)),
+                ..request.options
+            },
             ..request
         };
         let opened = run(shard, START, &Command::Reserve(request));

@@ -5,7 +5,7 @@ use scurry_engine::{
 };
 use scurry_ledger::{
     Answer, BucketAttributes, Change, Code, Command, Create, ItemRequest, Limits, Name, NewBucket,
-    SessionRequest, Status, Time, validate,
+    SessionOptions, SessionRequest, Status, Time, validate,
 };
 
 const START: Time = Time(1_700_000_000_000);
@@ -40,8 +40,8 @@ fn reserve(shard: &mut Shard, now: Time, account: &str, session: &str, tcc_ms: i
     let request = SessionRequest {
         session: session.as_bytes(),
         request: 0,
-        tcc_ms: Some(tcc_ms),
         items: &[item(10)],
+        options: SessionOptions { tcc_ms: Some(tcc_ms), ..SessionOptions::default() },
         ..SessionRequest::default()
     };
     shard.execute(now, shard.key(account.as_bytes()), &Command::Reserve(request))

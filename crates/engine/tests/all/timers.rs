@@ -6,8 +6,8 @@ use scurry_engine::{
     Config, EntityDelete, EntityPut, EntityState, Expiry, Key, LogId, Outcome, Shard, Version,
 };
 use scurry_ledger::{
-    BucketAttributes, Change, Command, Create, ItemRequest, Name, NewBucket, SessionRequest,
-    Status, Time,
+    BucketAttributes, Change, Command, Create, ItemRequest, Name, NewBucket, SessionOptions,
+    SessionRequest, Status, Time,
 };
 use std::hash::{DefaultHasher, Hasher};
 
@@ -68,8 +68,8 @@ fn session(session: &[u8], request: u64, tcc_ms: i64) -> SessionRequest<'_> {
     SessionRequest {
         session,
         request: request.try_into().expect("small"),
-        tcc_ms: Some(tcc_ms),
         items: &[],
+        options: SessionOptions { tcc_ms: Some(tcc_ms), ..SessionOptions::default() },
         ..SessionRequest::default()
     }
 }

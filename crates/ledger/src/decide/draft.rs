@@ -3,7 +3,7 @@
 use crate::apply::{NamedSessions, apply_op, seal};
 use crate::{
     Account, Allowance, Answer, Bound, Bucket, BucketNo, Change, Code, Decision, Id, Item, ItemAt,
-    Limits, Name, Op, Overrun, Posting, Rejection, Session, SessionAt, Time,
+    Limits, Name, Op, Posting, Rejection, Session, SessionAt, SessionTerms, Time,
 };
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -85,8 +85,8 @@ impl<'a> Draft<'a> {
     }
 
     /// Opens a session, for facts about it.
-    pub(super) fn open(&mut self, id: Id, overrun: Overrun) -> SessionAt {
-        self.record(Op::OpenSession { id, overrun });
+    pub(super) fn open(&mut self, id: Id, terms: SessionTerms) -> SessionAt {
+        self.record(Op::OpenSession { id, terms });
         self.named.last()
     }
 

@@ -199,7 +199,7 @@ pub(super) const VALIDITY_ORDER: &str = "FROM must be before TO";
 fn check_common(request: &SessionRequest<'_>, limits: &Limits) -> Step<()> {
     session_id(request.session)?;
     // Most requests set neither.
-    if request.validity_ms.is_some() || request.tcc_ms.is_some() {
+    if request.options.validity_ms.is_some() || request.options.tcc_ms.is_some() {
         check_times(request, limits)?;
     }
     let blob_len = request.blob.map_or(0, <[u8]>::len);
@@ -217,12 +217,12 @@ fn check_common(request: &SessionRequest<'_>, limits: &Limits) -> Step<()> {
 #[inline(never)]
 fn check_times(request: &SessionRequest<'_>, limits: &Limits) -> Step<()> {
     let at_least_1 = |ms: Option<i64>| ms.is_none_or(|ms| ms >= 1);
-    require(at_least_1(request.validity_ms), "VALIDITY must be at least 1 ms")?;
-    require(at_least_1(request.tcc_ms), "TCC must be at least 1 ms")?;
+    require(at_least_1(request.options.validity_ms), "VALIDITY must be at least 1 ms")?;
+    require(at_least_1(request.options.tcc_ms), "TCC must be at least 1 ms")?;
     let tcc_ms_max = ("tcc_ms_max", usize::try_from(limits.tcc_ms_max).unwrap_or(usize::MAX));
     let millis = |ms: Option<i64>| usize::try_from(ms.unwrap_or(0)).unwrap_or(usize::MAX);
-    within(millis(request.validity_ms), tcc_ms_max, "VALIDITY is longer")?;
-    within(millis(request.tcc_ms), tcc_ms_max, "TCC is longer")
+    within(millis(request.options.validity_ms), tcc_ms_max, "VALIDITY is longer")?;
+    within(millis(request.options.tcc_ms), tcc_ms_max, "TCC is longer")
 }
 
 fn check_min(item: &ItemRequest) -> Step<()> {
@@ -236,10 +236,10 @@ fn check_min(item: &ItemRequest) -> Step<()> {
 
 fn check_reserve(request: &SessionRequest<'_>, limits: &Limits) -> Step<()> {
     check_common(request, limits)?;
-    require(request.if_version.is_none(), "RESERVE takes no IFVERSION")?;
-    require(!request.late_use, "LATEUSE is for UPDATE and TERMINATE")?;
+    require(request.options.if_version.is_none(), "RESERVE takes no IFVERSION")?;
+    require(!request.options.late_use, "LATEUSE is for UPDATE and TERMINATE")?;
     require(
-        !(request.keep_open && request.close_on_denial),
+        !(request.options.keep_open && request.options.close_on_denial),
         "KEEPOPEN and CLOSEONDENIAL exclude each other",
     )?;
     for item in request.items {
@@ -252,13 +252,16 @@ fn check_reserve(request: &SessionRequest<'_>, limits: &Limits) -> Step<()> {
 
 /// Checks OVERRUN: an open session keeps its policy, so UPDATE and TERMINATE take OVERRUN for late use only.
 fn check_overrun(request: &SessionRequest<'_>) -> Step<()> {
-    require(request.overrun.is_none() || request.late_use, "OVERRUN is for RESERVE or LATEUSE")
+    require(
+        request.options.overrun.is_none() || request.options.late_use,
+        "OVERRUN is for RESERVE or LATEUSE",
+    )
 }
 
 fn check_update(request: &SessionRequest<'_>, limits: &Limits) -> Step<()> {
     check_common(request, limits)?;
     check_overrun(request)?;
-    require(!request.keep_open, "KEEPOPEN is for RESERVE")?;
+    require(!request.options.keep_open, "KEEPOPEN is for RESERVE")?;
     for item in request.items {
         require(
             item.used.is_some() || item.requested.is_some(),
@@ -271,11 +274,11 @@ fn check_update(request: &SessionRequest<'_>, limits: &Limits) -> Step<()> {
 
 fn check_terminate(request: &SessionRequest<'_>, limits: &Limits) -> Step<()> {
     check_common(request, limits)?;
-    let plain = request.validity_ms.is_none()
-        && request.tcc_ms.is_none()
+    let plain = request.options.validity_ms.is_none()
+        && request.options.tcc_ms.is_none()
         && request.blob.is_none()
-        && !request.close_on_denial
-        && !request.keep_open;
+        && !request.options.close_on_denial
+        && !request.options.keep_open;
     require(plain, "TERMINATE takes IFVERSION, LATEUSE and items only")?;
     check_overrun(request)?;
     for item in request.items {

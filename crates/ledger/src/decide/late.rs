@@ -14,7 +14,7 @@ use alloc::boxed::Box;
 
 /// Reports whether the request has late use to settle although the session is not open.
 pub(super) fn is_reported(request: &SessionRequest<'_>) -> bool {
-    request.late_use && request.items.iter().any(|item| item.used.unwrap_or(0) > 0)
+    request.options.late_use && request.items.iter().any(|item| item.used.unwrap_or(0) > 0)
 }
 
 /// Settles the use of a session that is not open, and answers with this code. The caller has made sure that the request
@@ -36,7 +36,7 @@ pub(super) fn settle(
         Some(_) => {}
         None => check_room(draft, 0)?,
     }
-    let overrun = request.overrun.unwrap_or(draft.limits.overrun_default);
+    let overrun = request.options.terms(draft.limits.overrun_default).overrun;
     let mut items = ItemAnswers::with_capacity(request.items.len());
     for item in request.items {
         let uncollected = settle_late(draft, item, overrun)?;

@@ -58,7 +58,7 @@ pub(super) fn reserve(
     }
     // CLOSEONDENIAL may have to undo grants, which takes a copy of the account. Without it only the opening is ever
     // undone, when nothing was granted.
-    let before = draft.mark_if(request.close_on_denial);
+    let before = draft.mark_if(request.options.close_on_denial);
     let at = open(draft, request);
     let mut items = ItemAnswers::with_capacity(request.items.len());
     for index in 0..request.items.len() {
@@ -66,7 +66,8 @@ pub(super) fn reserve(
     }
     let denied = items.iter().filter(|item| item.code != Code::Ok).count();
     let all_denied = denied > 0 && denied == items.len();
-    if (all_denied && !request.keep_open) || (denied > 0 && request.close_on_denial) {
+    if (all_denied && !request.options.keep_open) || (denied > 0 && request.options.close_on_denial)
+    {
         match before {
             Some(before) => draft.roll_back(before),
             None => draft.unopen(at),
@@ -81,8 +82,8 @@ pub(super) fn reserve(
 
 fn open(draft: &mut Draft<'_>, request: &SessionRequest<'_>) -> SessionAt {
     let id = Id::new(request.session).unwrap_or(Id::EMPTY);
-    let overrun = request.overrun.unwrap_or(draft.limits.overrun_default);
-    let at = draft.open(id, overrun);
+    let terms = request.options.terms(draft.limits.overrun_default);
+    let at = draft.open(id, terms);
     for item in request.items {
         draft.record(Op::AddItem { session: at, key: item.key, unit: item.unit });
     }
@@ -130,7 +131,7 @@ pub(super) fn update(
         }
         return Ok(close(draft, at, request, body, Code::ServiceDenied, items));
     }
-    let before = draft.mark_if(request.close_on_denial);
+    let before = draft.mark_if(request.options.close_on_denial);
     for (index, &position) in positions.iter().enumerate() {
         let asks = request.items[index].requested.unwrap_or(0) > 0;
         if asks && !is_late(draft, position, request, below) {
@@ -179,7 +180,7 @@ pub(super) fn deny_reserve(
     body: &CommandBody,
 ) -> Outcome {
     let items = deny_all(request, Code::ChainDenied, Cause::Chain);
-    if !request.keep_open {
+    if !request.options.keep_open {
         return refuse(draft, request, body, Code::ChainDenied, items);
     }
     let at = open(draft, request);
@@ -261,7 +262,7 @@ fn find_for(
         WindowEntry::New => false,
     };
     // After the search for duplicates: a retry with its old IFVERSION still gets its stored answer.
-    if request.if_version.is_some_and(|version| version != session.version) {
+    if request.options.if_version.is_some_and(|version| version != session.version) {
         return reject(
             Code::VersionConflict,
             "the session has another version: read it with SCUR.SESSION",
@@ -425,15 +426,15 @@ fn supervise(draft: &mut Draft<'_>, session: SessionAt, request: &SessionRequest
     let known = draft.session(session);
     let opening = known.version == 0;
     // Without VALIDITY a RESERVE takes the default, and an UPDATE keeps the session's.
-    let validity_ms = request.validity_ms.unwrap_or(if opening {
+    let validity_ms = request.options.validity_ms.unwrap_or(if opening {
         draft.limits.validity_ms_default
     } else {
         known.validity_ms
     });
     // A new validity without TCC makes Tcc twice that, within the bound.
-    let tcc_ms = match request.tcc_ms {
+    let tcc_ms = match request.options.tcc_ms {
         Some(tcc_ms) => tcc_ms,
-        None if opening || request.validity_ms.is_some() => {
+        None if opening || request.options.validity_ms.is_some() => {
             validity_ms.saturating_mul(2).min(draft.limits.tcc_ms_max)
         }
         None => known.tcc_ms,
@@ -496,7 +497,7 @@ fn store_answered_tombstone(
         items: ItemAnswers::from_slice(items),
     };
     let id = Id::new(request.session).unwrap_or(Id::EMPTY);
-    let remembered_ms = if request.late_use {
+    let remembered_ms = if request.options.late_use {
         // After a shorter time a repetition would count as late use, so the use would be debited twice.
         draft.limits.tombstone_ms.max(draft.limits.transaction_ms)
     } else {

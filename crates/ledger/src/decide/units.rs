@@ -162,7 +162,7 @@ pub(super) fn settle(draft: &mut Draft<'_>, at: ItemAt, used: i64, source: Sourc
     let beyond_hold = rest;
     let mut uncollected = 0;
     if rest > 0 {
-        let (unit, overrun) = (draft.item(at).unit, draft.session(at.session).overrun);
+        let (unit, overrun) = (draft.item(at).unit, draft.session(at.session).terms.overrun);
         uncollected = debit_use(draft, unit, rest, overrun)?;
     }
     if used > 0 {

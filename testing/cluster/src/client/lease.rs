@@ -9,7 +9,7 @@ use scurry_conformance::Value;
 use scurry_crash::clock::wall_ms;
 use scurry_crash::wire::Wire;
 use scurry_crash::{value_of, views, words_of};
-use scurry_ledger::{Answer, BucketAttributes, Cause, Code, ItemAnswer, Time};
+use scurry_ledger::{Answer, BucketAttributes, Cause, Code, ItemAnswer, SessionOptions, Time};
 use scurry_model::{Op, Random, Request, name};
 use scurry_service::BucketTotals;
 use std::collections::{BTreeMap, BTreeSet};
@@ -54,7 +54,10 @@ impl Lease {
         let is_long = random.one_in(6);
         let tcc_ms =
             if is_long { LONG_MS } else { random.between(50, LEASE_MAX.as_millis().try_into()?) };
-        let request = Request { tcc_ms: Some(tcc_ms), ..Request::new(&session, 0) };
+        let request = Request {
+            options: SessionOptions { tcc_ms: Some(tcc_ms), ..SessionOptions::default() },
+            ..Request::new(&session, 0)
+        };
         let reserve = request.ask(1, "sec", HELD).reserve();
         let over_ms = wall_ms() + tcc_ms;
         let answered = route.ask(id, &words_of(id, &reserve), signals)?;

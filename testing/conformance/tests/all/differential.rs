@@ -4,7 +4,9 @@
 use scurry_conformance::{Door, EngineDoor, NodeDoor, Script, ScriptStore, Value};
 use scurry_ledger::Time;
 use scurry_resp::Protocol;
+use scurry_resp::table::{CommandId, SCUR, Spec};
 
+/// Commands that do something often. Every fourth command is a sentence of the command table instead.
 const SHAPES: [&str; 62] = [
     "SCUR.CREATE A BUCKET m U N",
     "SCUR.CREATE A BUCKET m cent 100 BUCKET n octet 50 FLOOR -20",
@@ -116,6 +118,68 @@ impl Random {
     }
 }
 
+/// Returns a random sentence of a grammar as the command table writes it, with the letters of [`SHAPES`] in place of its
+/// placeholders. An option that is new in the table is tried without a line here.
+fn sentence(random: &mut Random, grammar: &str) -> String {
+    let choices = split(grammar, " | ");
+    let chosen = choices[random.below(choices.len())];
+    let mut words = Vec::new();
+    for part in split(chosen, " ") {
+        let optional = part.strip_prefix('[').and_then(|part| part.strip_suffix(']'));
+        let repeated = part.strip_prefix('[').and_then(|part| part.strip_suffix("]..."));
+        let group = part.strip_prefix('(').and_then(|part| part.strip_suffix(')'));
+        let (times, inner) = match (optional, repeated, group) {
+            // `[ITEM ...]` repeats the item before it.
+            (Some(inner), ..) if inner.ends_with("...") => continue,
+            (Some(inner), ..) => (usize::from(random.below(3) == 0), inner),
+            (_, Some(inner), _) => (random.below(3), inner),
+            (.., Some(inner)) => (1, inner),
+            _ => {
+                let alternatives: Vec<&str> = part.split('|').collect();
+                let word = random.of(&alternatives);
+                words.push(letter(random, word).to_owned());
+                continue;
+            }
+        };
+        words.extend((0..times).map(|_| sentence(random, inner)));
+    }
+    words.join(" ")
+}
+
+/// Splits a grammar where a separator is outside of brackets.
+fn split<'a>(grammar: &'a str, separator: &str) -> Vec<&'a str> {
+    let (mut parts, mut from, mut depth) = (Vec::new(), 0, 0);
+    for (at, byte) in grammar.bytes().enumerate() {
+        match byte {
+            b'[' | b'(' => depth += 1,
+            b']' | b')' => depth -= 1,
+            _ if depth == 0 && at >= from && grammar[at..].starts_with(separator) => {
+                parts.push(&grammar[from..at]);
+                from = at + separator.len();
+            }
+            _ => {}
+        }
+    }
+    parts.push(&grammar[from..]);
+    parts
+}
+
+/// Returns the letter of [`SHAPES`] for a placeholder of the command table; a keyword stays as it is.
+fn letter<'a>(random: &mut Random, word: &'a str) -> &'a str {
+    match word {
+        "account" => "A",
+        "session" | "txn" | "debit-txn" | "value" => "I",
+        "bucket" | "counter" | "limit" | "kind" => "B",
+        "unit" => "U",
+        "key" => "K",
+        "ms" => "T",
+        "minutes" => "M",
+        "duration" => "S000",
+        "request" | "amount" | "n" | "blob" => random.of(&["S", "S", "N"]),
+        keyword => keyword,
+    }
+}
+
 /// Bound of the time between two commands, ms.
 const STEP_MS: usize = 200;
 /// Number of commands after which timers run.
@@ -159,7 +223,15 @@ fn command(
     let (session, transaction) = (format!("s{}", step / 20), format!("t{}", random.below(2_000)));
     let newest = format!("o{:06}", step / 10);
     let mut words = Vec::new();
-    for word in random.of(shapes).split(' ') {
+    let shape = if random.below(4) > 0 {
+        random.of(shapes).to_owned()
+    } else {
+        let is_write = |spec: &&Spec| matches!(spec.id, CommandId::ScurWrite(_));
+        let writes: Vec<&Spec> = SCUR.iter().filter(is_write).collect();
+        let Spec { name, grammar, .. } = writes[random.below(writes.len())];
+        format!("{name} {}", sentence(random, grammar))
+    };
+    for word in shape.split(' ') {
         let time;
         let word = match word {
             "T" => {

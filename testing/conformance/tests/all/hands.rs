@@ -139,7 +139,7 @@ fn steady(mut op: Op, now_ms: i64) -> Op {
         }
         Op::TopUp { with, .. } | Op::Bucket { with, .. } => move_all(with),
         Op::Reserve(request) | Op::Update(request) | Op::Terminate(request) => {
-            for duration_ms in [&mut request.validity_ms, &mut request.tcc_ms] {
+            for duration_ms in [&mut request.options.validity_ms, &mut request.options.tcc_ms] {
                 *duration_ms = duration_ms.map(|ms| if ms > 0 { HOUR_MS } else { ms });
             }
         }

@@ -7,6 +7,7 @@ use crate::views;
 use crate::wire::{RequestWords, array};
 use anyhow::{Context, Result, bail, ensure};
 use scurry_conformance::Value;
+use scurry_ledger::SessionOptions;
 use scurry_model::{Op, Random, Request};
 
 /// Tolerance between the server's clock and ours, ms.
@@ -74,7 +75,10 @@ impl Subject for Lease {
         self.serial += 1;
         let (tcc_ms, sent_ms) = (random.between(50, 2_500), wall_ms());
         let session = format!("s{}", self.serial);
-        let request = Request { tcc_ms: Some(tcc_ms), ..Request::new(&session, 0) };
+        let request = Request {
+            options: SessionOptions { tcc_ms: Some(tcc_ms), ..SessionOptions::default() },
+            ..Request::new(&session, 0)
+        };
         self.sessions.push(Session { id: session, tcc_ms, sent_ms, replied_ms: None });
         words_of(&id, &request.ask(1, "sec", HELD).reserve())
     }

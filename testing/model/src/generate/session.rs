@@ -14,13 +14,13 @@ const BLOBS: &[&[u8]] = &[b"", b"x", b"xyz", b"long"];
 impl Generator {
     pub(super) fn reserve(&mut self, pair: &Pair) -> Op {
         let mut request = self.request(pair, false);
-        request.overrun = match self.random.below(4) {
+        request.options.overrun = match self.random.below(4) {
             0 => Some(Overrun::Overdraw),
             1 => Some(Overrun::Clamp),
             _ => None,
         };
-        request.keep_open = self.random.one_in(4);
-        request.close_on_denial &= !request.keep_open || self.random.one_in(10);
+        request.options.keep_open = self.random.one_in(4);
+        request.options.close_on_denial &= !request.options.keep_open || self.random.one_in(10);
         for _ in 0..self.count(pair) {
             let mut item = self.item();
             item.requested = Some(self.amount());
@@ -56,8 +56,8 @@ impl Generator {
 
     pub(super) fn terminate(&mut self, pair: &Pair) -> Op {
         let mut request = self.request(pair, true);
-        (request.validity_ms, request.tcc_ms) = (None, None);
-        (request.close_on_denial, request.blob) = (false, None);
+        (request.options.validity_ms, request.options.tcc_ms) = (None, None);
+        (request.options.close_on_denial, request.blob) = (false, None);
         self.late_use(&mut request);
         for _ in 0..self.count(pair) {
             let mut item = self.item();
@@ -69,12 +69,12 @@ impl Generator {
 
     /// Adds LATEUSE now and then, often with a session that is not open.
     fn late_use(&mut self, request: &mut Request) {
-        request.late_use = self.random.one_in(3);
-        if request.late_use && self.random.one_in(2) {
+        request.options.late_use = self.random.one_in(3);
+        if request.options.late_use && self.random.one_in(2) {
             request.session = self.random.pick(IDS).to_string();
         }
-        if self.random.one_in(if request.late_use { 3 } else { 40 }) {
-            request.overrun = Some(self.random.pick(&[Overrun::Overdraw, Overrun::Clamp]));
+        if self.random.one_in(if request.options.late_use { 3 } else { 40 }) {
+            request.options.overrun = Some(self.random.pick(&[Overrun::Overdraw, Overrun::Clamp]));
         }
     }
 
@@ -91,7 +91,7 @@ impl Generator {
             if self.random.one_in(2) {
                 request.request = last.wrapping_add(1);
             }
-            request.if_version = match self.random.below(16) {
+            request.options.if_version = match self.random.below(16) {
                 0 => Some(session.version),
                 1 => Some(session.version + 1),
                 _ => None,
@@ -106,16 +106,16 @@ impl Generator {
             _ => {}
         }
         if self.random.one_in(5) {
-            request.validity_ms = Some(self.duration());
+            request.options.validity_ms = Some(self.duration());
         }
         if self.random.one_in(if self.close { 2 } else { 5 }) {
-            request.tcc_ms = Some(self.duration());
+            request.options.tcc_ms = Some(self.duration());
         }
         if self.random.one_in(6) {
             let long = usize::from(self.random.one_in(12)) * 3;
             request.blob = Some(BLOBS[long.max(self.random.below(3))].to_vec());
         }
-        request.close_on_denial = self.random.one_in(5);
+        request.options.close_on_denial = self.random.one_in(5);
         request
     }
 
@@ -186,19 +186,20 @@ impl Generator {
             request.blob = Some(b"y".to_vec());
             return;
         };
-        if request.late_use && self.random.one_in(3) {
-            request.overrun = if request.overrun.is_some() { None } else { Some(Overrun::Clamp) };
+        if request.options.late_use && self.random.one_in(3) {
+            request.options.overrun =
+                if request.options.overrun.is_some() { None } else { Some(Overrun::Clamp) };
             return;
         }
         match self.random.below(10) {
             0 => item.used = Some(item.used.unwrap_or(0)),
             1 => item.min = Some(1),
             2 => item.min = None,
-            3 => request.if_version = Some(1),
+            3 => request.options.if_version = Some(1),
             4 => request.items.reverse(),
-            5 => request.close_on_denial = !request.close_on_denial,
-            6 => request.keep_open = !request.keep_open,
-            7 => request.late_use = !request.late_use,
+            5 => request.options.close_on_denial = !request.options.close_on_denial,
+            6 => request.options.keep_open = !request.options.keep_open,
+            7 => request.options.late_use = !request.options.late_use,
             8 => item.used = item.used.map(|used| used / 2 + 1),
             _ => item.requested = item.requested.map(|requested| requested / 2 + 1),
         }

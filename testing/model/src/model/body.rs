@@ -1,6 +1,6 @@
 //! The complete body of a request: the command and all its arguments but IFVERSION and LATEUSE.
 
-use scurry_ledger::{Command, SessionRequest};
+use scurry_ledger::{Command, SessionOptions, SessionRequest};
 
 /// Returns a text that is equal for equal bodies and different for different ones.
 pub(super) fn text(command: &Command<'_>) -> String {
@@ -24,15 +24,9 @@ fn requested(command: &str, request: &SessionRequest<'_>) -> String {
             format!("{} {:?} {used} {requested} {min}", item.key, item.unit)
         })
         .collect();
+    let options = SessionOptions { if_version: None, late_use: false, ..request.options };
     format!(
-        "{command} {:?} {} {:?} {:?} {:?} {} {} {:?} {items:?}",
-        request.session,
-        request.request,
-        request.validity_ms,
-        request.tcc_ms,
-        request.overrun,
-        request.close_on_denial,
-        request.keep_open,
-        request.blob,
+        "{command} {:?} {} {options:?} {:?} {items:?}",
+        request.session, request.request, request.blob,
     )
 }

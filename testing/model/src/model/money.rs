@@ -47,7 +47,7 @@ pub(super) fn settle(
     let (used, key) = (rest, item.key.to_string());
     let left = state.before_use(unit, Some(&key), used, now);
     let open = state.sessions.get_mut(session).ok_or(Code::UnknownSession)?;
-    let overrun = open.overrun;
+    let overrun = open.terms.overrun;
     let line = open.item_or_new(item);
     line.used += rest;
     // Use of a late item leaves its hold alone.

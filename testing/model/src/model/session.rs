@@ -4,11 +4,17 @@ use super::state::{Closed, End, Session, State};
 use super::{Context, Refusal, id, money, require};
 use crate::name;
 use scurry_ledger::{
-    Answer, Cause, Code, ItemAnswer, ItemAnswers, ItemRequest, Limits, SessionRequest, Status,
+    Answer, Cause, Code, ItemAnswer, ItemAnswers, ItemRequest, Limits, SessionRequest,
+    SessionTerms, Status,
 };
 use std::collections::BTreeSet;
 
 type Request<'a> = SessionRequest<'a>;
+
+/// Returns the options that a session keeps.
+fn terms(request: &Request<'_>, limits: &Limits) -> SessionTerms {
+    SessionTerms { overrun: request.options.overrun.unwrap_or(limits.overrun_default) }
+}
 
 /// Checks the fields that RESERVE, UPDATE and TERMINATE share. Returns the session id.
 fn fields(context: Context<'_>, request: &Request<'_>) -> Result<String, Code> {
@@ -18,7 +24,7 @@ fn fields(context: Context<'_>, request: &Request<'_>) -> Result<String, Code> {
     let keys: BTreeSet<(String, &str)> =
         request.items.iter().map(|item| (item.key.to_string(), item.unit.as_str())).collect();
     require(keys.len() == request.items.len(), Code::Invalid)?;
-    for duration in [request.validity_ms, request.tcc_ms].into_iter().flatten() {
+    for duration in [request.options.validity_ms, request.options.tcc_ms].into_iter().flatten() {
         require((1..=limits.tcc_ms_max).contains(&duration), Code::Invalid)?;
     }
     require(request.blob.is_none_or(|blob| blob.len() <= limits.blob_len_max), Code::Invalid)?;
@@ -71,7 +77,7 @@ fn late_use(
     let ids = state.sessions.len() + state.tombstones(now).count();
     // A new tombstone needs room.
     require(known.is_some() || ids < limits.session_ids_max, Code::Busy)?;
-    let overrun = request.overrun.unwrap_or(limits.overrun_default);
+    let overrun = terms(request, limits).overrun;
     let mut uncollected = vec![];
     for item in request.items {
         let amount = money::settle_late(state, item, overrun, now)?;
@@ -142,8 +148,8 @@ pub(super) fn reserve(
 ) -> Result<Answer, Refusal> {
     let (now, limits, number) = (context.now, context.limits, request.request);
     let session = fields(context, request)?;
-    require(request.if_version.is_none() && !request.late_use, Code::Invalid)?;
-    require(!request.keep_open || !request.close_on_denial, Code::Invalid)?;
+    require(request.options.if_version.is_none() && !request.options.late_use, Code::Invalid)?;
+    require(!request.options.keep_open || !request.options.close_on_denial, Code::Invalid)?;
     for item in request.items {
         let requested = item.requested.unwrap_or(0);
         require(item.used.is_none() && requested >= 1, Code::Invalid)?;
@@ -164,7 +170,7 @@ pub(super) fn reserve(
     let deny = |state: &mut State, code, items| {
         let answer = Answer::Session { code, version: 0, items };
         let end = End::Request(number, body.clone(), answer.clone());
-        close(state, context, &session, end, request.late_use);
+        close(state, context, &session, end, request.options.late_use);
         Ok(answer)
     };
     if state.status != Status::Active {
@@ -178,14 +184,14 @@ pub(super) fn reserve(
         return deny(state, code, (0..count).map(|_| denied).collect());
     }
     let before = state.clone();
-    let validity = request.validity_ms.unwrap_or(limits.validity_ms_default);
-    let tcc = request.tcc_ms.unwrap_or(validity.saturating_mul(2)).min(limits.tcc_ms_max);
+    let validity = request.options.validity_ms.unwrap_or(limits.validity_ms_default);
+    let tcc = request.options.tcc_ms.unwrap_or(validity.saturating_mul(2)).min(limits.tcc_ms_max);
     let new = Session {
         version: 1,
         validity,
         tcc,
         deadline: now.saturating_add(tcc),
-        overrun: request.overrun.unwrap_or(limits.overrun_default),
+        terms: terms(request, limits),
         blob: request.blob.unwrap_or(&[]).to_vec(),
         items: vec![],
         answers: vec![],
@@ -199,8 +205,8 @@ pub(super) fn reserve(
     let denied = items.iter().filter(|item| item.code != Code::Ok).count();
     let opens = match (denied, items.len() - denied) {
         (0, _) => true,
-        (_, 0) => request.keep_open,
-        _ => !request.close_on_denial,
+        (_, 0) => request.options.keep_open,
+        _ => !request.options.close_on_denial,
     };
     if !opens {
         *state = before;
@@ -233,7 +239,7 @@ fn find<'a>(
     let state = account.as_mut().ok_or(Code::UnknownAccount)?;
     let Some(open) = state.sessions.get(session) else {
         let has_use = request.items.iter().any(|item| item.used.is_some_and(|used| used > 0));
-        let late = request.late_use && has_use;
+        let late = request.options.late_use && has_use;
         return match look_up_tombstone(
             state,
             context,
@@ -260,7 +266,10 @@ fn find<'a>(
     let never = (all_stored && !full) || open.gaps(context.limits).iter().any(in_gap);
     require(!lower || never, Code::OutOfWindow)?;
     let below = lower && !all_stored;
-    require(request.if_version.is_none_or(|seen| seen == open.version), Code::VersionConflict)?;
+    require(
+        request.options.if_version.is_none_or(|seen| seen == open.version),
+        Code::VersionConflict,
+    )?;
     let is_new = |item: &&ItemRequest| open.item(item).is_none();
     let added = request.items.iter().filter(is_new).count();
     let many = open.items.len() + added > context.limits.items_max;
@@ -276,8 +285,8 @@ pub(super) fn update(
 ) -> Result<Answer, Refusal> {
     let (now, number) = (context.now, request.request);
     let session = fields(context, request)?;
-    require(!request.keep_open, Code::Invalid)?;
-    require(request.overrun.is_none() || request.late_use, Code::Invalid)?;
+    require(!request.options.keep_open, Code::Invalid)?;
+    require(request.options.overrun.is_none() || request.options.late_use, Code::Invalid)?;
     for item in request.items {
         let requested = item.requested.unwrap_or(0);
         require(item.used.is_some() || item.requested.is_some(), Code::Invalid)?;
@@ -297,7 +306,7 @@ pub(super) fn update(
         money::release_all(state, &session, now)?;
         let answer = Answer::Session { code, version: 0, items };
         let end = End::Request(number, body.clone(), answer.clone());
-        close(state, context, &session, end, request.late_use);
+        close(state, context, &session, end, request.options.late_use);
         Ok(answer)
     };
     if state.status != Status::Active {
@@ -315,7 +324,7 @@ pub(super) fn update(
     }
     let asked = request.items.iter().filter(|item| item.requested.unwrap_or(0) > 0).count();
     let denied = items.iter().filter(|item| item.code != Code::Ok).count();
-    if denied > 0 && request.close_on_denial {
+    if denied > 0 && request.options.close_on_denial {
         *state = before;
         return deny(state, Code::CreditLimitReached, nothing_granted(&items));
     }
@@ -360,12 +369,12 @@ fn go_on(
 ) -> Result<Answer, Refusal> {
     let (now, limits) = (context.now, context.limits);
     let open = state.sessions.get_mut(&id(request.session)?).ok_or(Code::UnknownSession)?;
-    if let Some(validity) = request.validity_ms {
+    if let Some(validity) = request.options.validity_ms {
         open.validity = validity;
         // Tcc defaults to twice the validity.
         open.tcc = validity.saturating_mul(2).min(limits.tcc_ms_max);
     }
-    open.tcc = request.tcc_ms.unwrap_or(open.tcc);
+    open.tcc = request.options.tcc_ms.unwrap_or(open.tcc);
     open.deadline = now.saturating_add(open.tcc);
     open.version += 1;
     if let Some(blob) = request.blob {
@@ -383,11 +392,11 @@ pub(super) fn terminate(
     body: String,
 ) -> Result<Answer, Refusal> {
     let session = fields(context, request)?;
-    let supervision = request.validity_ms.or(request.tcc_ms);
+    let supervision = request.options.validity_ms.or(request.options.tcc_ms);
     require(supervision.is_none(), Code::Invalid)?;
-    require(request.overrun.is_none() || request.late_use, Code::Invalid)?;
-    require(!request.close_on_denial && request.blob.is_none(), Code::Invalid)?;
-    require(!request.keep_open, Code::Invalid)?;
+    require(request.options.overrun.is_none() || request.options.late_use, Code::Invalid)?;
+    require(!request.options.close_on_denial && request.blob.is_none(), Code::Invalid)?;
+    require(!request.options.keep_open, Code::Invalid)?;
     for item in request.items {
         require(item.requested.is_none() && item.min.is_none(), Code::Invalid)?;
         require(item.used.is_some_and(|used| used >= 0), Code::Invalid)?;
@@ -402,7 +411,7 @@ pub(super) fn terminate(
     let items = all_items(Code::Ok, &uncollected);
     let answer = Answer::Session { code: Code::Ok, version: 0, items };
     let end = End::Request(request.request, body, answer.clone());
-    close(state, context, &session, end, request.late_use);
+    close(state, context, &session, end, request.options.late_use);
     Ok(answer)
 }
 
@@ -415,22 +424,22 @@ pub(super) fn deny_reserve(
 ) -> Result<Answer, Code> {
     let (code, session) = (Code::ChainDenied, id(request.session)?);
     let items = all_items(code, &vec![0; request.items.len()]);
-    let version = u64::from(request.keep_open);
+    let version = u64::from(request.options.keep_open);
     let answer = Answer::Session { code, version, items };
-    if !request.keep_open {
+    if !request.options.keep_open {
         let end = End::Request(request.request, body, answer.clone());
-        close(state, context, &session, end, request.late_use);
+        close(state, context, &session, end, request.options.late_use);
         return Ok(answer);
     }
     let limits = context.limits;
-    let validity = request.validity_ms.unwrap_or(limits.validity_ms_default);
-    let tcc = request.tcc_ms.unwrap_or(validity.saturating_mul(2)).min(limits.tcc_ms_max);
+    let validity = request.options.validity_ms.unwrap_or(limits.validity_ms_default);
+    let tcc = request.options.tcc_ms.unwrap_or(validity.saturating_mul(2)).min(limits.tcc_ms_max);
     let mut opened = Session {
         version,
         validity,
         tcc,
         deadline: context.now.saturating_add(tcc),
-        overrun: request.overrun.unwrap_or(limits.overrun_default),
+        terms: terms(request, limits),
         blob: request.blob.unwrap_or(&[]).to_vec(),
         items: vec![],
         answers: vec![],

@@ -2,7 +2,7 @@
 
 use super::balance::value_at;
 use super::state::State;
-use scurry_ledger::{Account, LimitSubject, Overrun, Status, Time};
+use scurry_ledger::{Account, LimitSubject, SessionTerms, Status, Time};
 use std::collections::BTreeMap;
 
 /// One account. Equal for a model and a ledger that agree.
@@ -74,7 +74,7 @@ pub struct SessionShot {
     pub validity_ms: i64,
     pub tcc_ms: i64,
     pub deadline: i64,
-    pub overrun: Overrun,
+    pub terms: SessionTerms,
     pub blob: Vec<u8>,
     /// Highest request number that was answered.
     pub last_request: Option<u32>,
@@ -123,7 +123,7 @@ impl Snapshot {
             validity_ms: session.validity_ms,
             tcc_ms: session.tcc_ms,
             deadline: session.deadline.0,
-            overrun: session.overrun,
+            terms: session.terms,
             blob: session.blob.clone(),
             last_request: session.answers.last_request(),
             items: session.items.iter().map(item).collect(),
@@ -231,7 +231,7 @@ impl Snapshot {
             validity_ms: session.validity,
             tcc_ms: session.tcc,
             deadline: session.deadline,
-            overrun: session.overrun,
+            terms: session.terms,
             blob: session.blob.clone(),
             last_request: session.answers.iter().map(|answer| answer.0).max(),
             items: session.items.iter().map(item).collect(),

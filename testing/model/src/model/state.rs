@@ -6,7 +6,9 @@
 
 use super::calendar::Zone;
 use crate::name;
-use scurry_ledger::{Answer, Cause, Code, ItemKey, ItemRequest, Limits, Overrun, Period, Status};
+use scurry_ledger::{
+    Answer, Cause, Code, ItemKey, ItemRequest, Limits, Period, SessionTerms, Status,
+};
 use std::collections::BTreeMap;
 
 /// One account.
@@ -92,7 +94,7 @@ pub(crate) struct Session {
     pub(crate) validity: i64,
     pub(crate) tcc: i64,
     pub(crate) deadline: i64,
-    pub(crate) overrun: Overrun,
+    pub(crate) terms: SessionTerms,
     pub(crate) blob: Vec<u8>,
     pub(crate) items: Vec<ItemState>,
     /// Every answer ever given: number, body, answer.

@@ -2,7 +2,8 @@
 //! depth first. A step that changed nothing is not continued: its continuations are covered without it.
 
 use scurry_ledger::{
-    BucketAttributes, LimitSubject, LimitTerms, Limits, Overrun, Period, Status, Time,
+    BucketAttributes, LimitSubject, LimitTerms, Limits, Overrun, Period, SessionOptions, Status,
+    Time,
 };
 use scurry_model::{
     ChainOp, ChainResult, CommandOrTick, Event, Op, Pair, PairedAccounts, Request, StepResult, name,
@@ -159,11 +160,19 @@ fn every_short_life_of_one_session() {
     let new = |number| Request::new("s", number);
     let mut letters = ops(vec![
         new(0).ask(1, "u", 2).reserve(),
-        Request { overrun: Some(Overrun::Clamp), ..new(1).ask(1, "u", 4) }.reserve(),
+        Request {
+            options: SessionOptions { overrun: Some(Overrun::Clamp), ..SessionOptions::default() },
+            ..new(1).ask(1, "u", 4)
+        }
+        .reserve(),
         new(1).both(1, "u", 1, 2).update(),
         new(2).both(1, "u", 2, 1).used(2, "u", 1).update(),
         new(3).used(1, "u", 4).update(),
-        Request { close_on_denial: true, ..new(2).both(1, "u", 0, 2).min(2) }.update(),
+        Request {
+            options: SessionOptions { close_on_denial: true, ..SessionOptions::default() },
+            ..new(2).both(1, "u", 0, 2).min(2)
+        }
+        .update(),
         new(3).used(1, "u", 1).terminate(),
         Op::release("s"),
     ]);
@@ -180,7 +189,12 @@ fn every_short_tale_of_late_use() {
         new(1).both(1, "u", 1, 2).late().update(),
         new(2).used(1, "u", 1).late().update(),
         new(2).used(1, "u", 1).update(),
-        Request { overrun: Some(Overrun::Clamp), ..new(3).used(1, "u", 4) }.late().terminate(),
+        Request {
+            options: SessionOptions { overrun: Some(Overrun::Clamp), ..SessionOptions::default() },
+            ..new(3).used(1, "u", 4)
+        }
+        .late()
+        .terminate(),
         Request::new("t", 1).used(1, "u", 1).late().update(),
         Op::release("s"),
     ]);
@@ -198,7 +212,11 @@ fn every_short_meeting_of_two_sessions() {
         s(2).both(2, "u", 1, 1).update(),
         s(1).both(2, "u", 2, 2).update(),
         t(1).both(1, "u", 0, 1).update(),
-        Request { if_version: Some(2), ..t(2).both(1, "u", 3, 0) }.update(),
+        Request {
+            options: SessionOptions { if_version: Some(2), ..SessionOptions::default() },
+            ..t(2).both(1, "u", 3, 0)
+        }
+        .update(),
         s(3).terminate(),
         Op::status(Status::Suspended),
     ]);
@@ -273,11 +291,19 @@ fn every_short_tale_of_two_accounts_and_their_chains() {
         chain(new("s", 0).ask(1, "u", 2).reserve(), new("s", 0).ask(1, "u", 2).reserve()),
         back(
             new("s", 1).both(1, "u", 1, 2).update(),
-            Request { close_on_denial: true, ..new("s", 1).both(1, "u", 2, 1) }.update(),
+            Request {
+                options: SessionOptions { close_on_denial: true, ..SessionOptions::default() },
+                ..new("s", 1).both(1, "u", 2, 1)
+            }
+            .update(),
         ),
         chain(new("s", 2).used(1, "u", 1).terminate(), new("s", 2).used(1, "u", 3).terminate()),
         chain(
-            Request { keep_open: true, ..new("t", 0).ask(1, "u", 2).min(2) }.reserve(),
+            Request {
+                options: SessionOptions { keep_open: true, ..SessionOptions::default() },
+                ..new("t", 0).ask(1, "u", 2).min(2)
+            }
+            .reserve(),
             Op::debit("g", "u", 1),
         ),
         Turn::Alone("a", CommandOrTick::Do(Op::debit("d", "u", 2))),
@@ -330,12 +356,15 @@ fn every_pair_of_bodies_is_told_apart() {
                         let (close_on_denial, keep_open) = (on_denial == 1, on_denial == 2);
                         let items = Request::new("s", 1).ask(1, "u", 1);
                         let body = Request {
-                            validity_ms,
-                            tcc_ms,
-                            overrun,
-                            close_on_denial,
-                            keep_open,
                             blob: blob.clone(),
+                            options: SessionOptions {
+                                validity_ms,
+                                tcc_ms,
+                                overrun,
+                                close_on_denial,
+                                keep_open,
+                                ..items.options
+                            },
                             ..items
                         };
                         bodies.push(body.clone().reserve());

@@ -2,7 +2,7 @@
 //! Outcomes, everything that can be read, totals and timers agree at every step.
 
 use scurry_engine::{APART_LEN, Config, HashKey, Outcome, Shard};
-use scurry_ledger::{AccountContribution, Change, Limits, Time, Totals, next_due};
+use scurry_ledger::{AccountContribution, Change, Limits, SessionOptions, Time, Totals, next_due};
 use scurry_model::{CommandOrTick, Event, Generator, Op, Pair, Random, Request, StepResult};
 use std::collections::BTreeMap;
 
@@ -129,7 +129,8 @@ fn a_session_that_begins_anew_where_it_ended_is_the_last_in_parts_too() {
     let mut hosted = Hosted::new(&limits, 1);
     let reserve = |session: &str, tcc_ms| {
         let request = Request::new(session, 0).ask(1, "u", 1);
-        Request { tcc_ms: Some(tcc_ms), ..request }.reserve()
+        Request { options: SessionOptions { tcc_ms: Some(tcc_ms), ..request.options }, ..request }
+            .reserve()
     };
     let ops = [Op::create(&[("a", "u", 10)]), reserve("s", 100), reserve("t", 900)];
     for op in ops {

@@ -3,7 +3,8 @@
 //! seeds.
 
 use scurry_ledger::{
-    Answer, BucketAttributes, Code, LimitSubject, LimitTerms, Limits, Period, Time, view,
+    Answer, BucketAttributes, Code, LimitSubject, LimitTerms, Limits, Period, SessionOptions, Time,
+    view,
 };
 use scurry_model::{CommandOrTick, Event, Op, Pair, Random, Request, StepResult, name};
 
@@ -122,8 +123,11 @@ fn moving_a_window_never_frees_use() {
                     let asked = run.random.between(1, 60);
                     let tcc_ms = Some(run.random.between(1, 3) * DAY);
                     let id = format!("s{session}");
-                    let reserve =
-                        Request { tcc_ms, ..Request::new(&id, 0).ask(1, "u", asked) }.reserve();
+                    let reserve = Request {
+                        options: SessionOptions { tcc_ms, ..SessionOptions::default() },
+                        ..Request::new(&id, 0).ask(1, "u", asked)
+                    }
+                    .reserve();
                     let Answer::Session { items, .. } = run.done(reserve) else { panic!() };
                     let most = (amount - book.used - held).clamp(0, asked);
                     assert_eq!(items[0].granted, most, "seed {seed}");

@@ -4,8 +4,8 @@ use scurry_codec::{Checksum, Seal};
 use scurry_ledger::{
     Allowance, BucketNo, BucketTerms, Cause, Change, Code, Cycle, DebitPart, DebitedItem, Id,
     ItemAnswer, ItemAnswers, ItemAt, ItemKey, LateAnswer, Limit, LimitAt, LimitSubject, Name, Op,
-    Overrun, PackedAnswer, Period, Posting, SessionAt, Status, StoredAnswer, Time, Tombstone,
-    TombstoneKind, Transaction,
+    Overrun, PackedAnswer, Period, Posting, SessionAt, SessionTerms, Status, StoredAnswer, Time,
+    Tombstone, TombstoneKind, Transaction,
 };
 
 pub(crate) const CHECKSUM: Checksum = crc32c::crc32c_append;
@@ -137,7 +137,7 @@ pub(crate) fn every_op() -> Change {
             period_start: Time(1_698_796_800_000),
             value: -3,
         },
-        Op::OpenSession { id: id("session-1"), overrun: Overrun::Clamp },
+        Op::OpenSession { id: id("session-1"), terms: SessionTerms { overrun: Overrun::Clamp } },
         Op::AddItem {
             session: SessionAt(300),
             key: u32::MAX.into(),

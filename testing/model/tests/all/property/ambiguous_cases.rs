@@ -3,7 +3,7 @@
 
 use scurry_ledger::{
     Account, Answer, BucketAttributes, Code, Decision, ItemRequest, Limit, LimitSubject, Limits,
-    Period, Status, Time, decide,
+    Period, SessionOptions, Status, Time, decide,
 };
 use scurry_model::{Op, Request, StepResult};
 use std::collections::BTreeSet;
@@ -91,20 +91,27 @@ impl AmbiguousCases {
 
     fn is_in_other_words(&self, step: &Step<'_>) -> bool {
         let Some(request) = step.op.request() else { return false };
-        let plain =
-            |request: &Request| Request { if_version: None, late_use: false, ..request.clone() };
+        let plain = |request: &Request| Request {
+            options: SessionOptions { if_version: None, late_use: false, ..request.options },
+            ..request.clone()
+        };
         let of_body = |op: &Op| op.request().map(plain) == Some(plain(request));
         matches!(step.came, StepResult::Replay(_)) && !self.committed.iter().any(of_body)
     }
 
     fn has_another_overrun(&self, step: &Step<'_>) -> bool {
-        let Some(request) = step.op.request().filter(|request| request.late_use) else {
+        let Some(request) = step.op.request().filter(|request| request.options.late_use) else {
             return false;
         };
         let differs = |op: &Op| {
             let Some(known) = op.request() else { return false };
-            let same = Request { overrun: request.overrun, ..known.clone() };
-            known.overrun != request.overrun && same == *request && is_alike(op, step.op)
+            let same = Request {
+                options: SessionOptions { overrun: request.options.overrun, ..known.options },
+                ..known.clone()
+            };
+            known.options.overrun != request.options.overrun
+                && same == *request
+                && is_alike(op, step.op)
         };
         step.is_refused(Code::RequestMismatch) && self.committed.iter().any(differs)
     }

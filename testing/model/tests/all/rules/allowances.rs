@@ -1,6 +1,8 @@
 //! Sections 2, 3 and 12: buckets that are refilled, and spent ones that make room.
 
-use scurry_ledger::{BucketAttributes, Code, Cycle, Limits, Period, Status, Time, tick, view};
+use scurry_ledger::{
+    BucketAttributes, Code, Cycle, Limits, Period, SessionOptions, Status, Time, tick, view,
+};
 use scurry_model::{Op, Request, ScriptedPair, StepResult, name};
 
 const HOUR: i64 = 3_600_000;
@@ -44,7 +46,10 @@ fn a_refill_alone_arms_no_timer_and_a_read_shows_it() {
 fn a_debt_and_what_is_held_go_on_in_the_new_period() {
     let mut script = ScriptedPair::new(&[("a", "u", 10)]);
     script.done(&Op::bucket("set", "a", BucketAttributes { floor: Some(-20), ..hourly(8) }));
-    let reserve = Request { tcc_ms: Some(3 * HOUR), ..Request::new("s", 0).ask(1, "u", 4) };
+    let reserve = Request {
+        options: SessionOptions { tcc_ms: Some(3 * HOUR), ..SessionOptions::default() },
+        ..Request::new("s", 0).ask(1, "u", 4)
+    };
     script.done(&reserve.reserve());
     script.done(&Op::debit("d", "u", 26));
     assert_eq!(script.funds("a"), (-20, 4));
@@ -76,7 +81,10 @@ fn a_debt_is_paid_by_as_many_periods_as_it_takes() {
 #[test]
 fn what_comes_back_between_two_periods_belongs_to_the_first() {
     let mut script = script();
-    let reserve = Request { tcc_ms: Some(HOUR), ..Request::new("s", 0).ask(1, "u", 10) };
+    let reserve = Request {
+        options: SessionOptions { tcc_ms: Some(HOUR), ..SessionOptions::default() },
+        ..Request::new("s", 0).ask(1, "u", 10)
+    };
     script.done(&reserve.reserve());
     script.now = 5 * HOUR;
     script.done(&Op::status(Status::Active));

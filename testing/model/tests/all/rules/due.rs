@@ -1,6 +1,6 @@
 //! Section 3: due expiries are processed first.
 
-use scurry_ledger::{BucketAttributes, Code, Limits, Period, Time, tick_in_place};
+use scurry_ledger::{BucketAttributes, Code, Limits, Period, SessionOptions, Time, tick_in_place};
 use scurry_model::{Op, Request, ScriptedPair, StepResult, name};
 
 fn s(number: u32) -> Request {
@@ -15,7 +15,13 @@ fn to(end: i64) -> BucketAttributes {
 #[test]
 fn tcc_releases_the_hold() {
     let mut script = ScriptedPair::new(&[("a", "u", 10)]);
-    script.done(&Request { tcc_ms: Some(100), ..s(0).ask(1, "u", 5) }.reserve());
+    script.done(
+        &Request {
+            options: SessionOptions { tcc_ms: Some(100), ..SessionOptions::default() },
+            ..s(0).ask(1, "u", 5)
+        }
+        .reserve(),
+    );
     script.now = 1_099;
     assert!(!script.tick());
     script.now = 1_100;
@@ -32,7 +38,11 @@ fn a_tick_without_an_account_does_nothing() {
 #[test]
 fn a_session_past_its_deadline_is_expired_without_a_timer() {
     let mut script = ScriptedPair::new(&[("a", "u", 10)]);
-    let reserve = Request { tcc_ms: Some(100), ..s(0).ask(1, "u", 10) }.reserve();
+    let reserve = Request {
+        options: SessionOptions { tcc_ms: Some(100), ..SessionOptions::default() },
+        ..s(0).ask(1, "u", 10)
+    }
+    .reserve();
     script.done(&reserve);
     script.now = 1_100;
     assert_eq!(script.refused(&s(1).used(1, "u", 3).update()), Code::UnknownSession);
@@ -43,7 +53,11 @@ fn a_session_past_its_deadline_is_expired_without_a_timer() {
 #[test]
 fn an_expired_session_is_forgotten_after_its_deadline() {
     let mut script = ScriptedPair::new(&[("a", "u", 10)]);
-    let reserve = Request { tcc_ms: Some(100), ..s(0).ask(1, "u", 10) }.reserve();
+    let reserve = Request {
+        options: SessionOptions { tcc_ms: Some(100), ..SessionOptions::default() },
+        ..s(0).ask(1, "u", 10)
+    }
+    .reserve();
     script.done(&reserve);
     script.now = 1_100 + 239_999;
     assert_eq!(script.refused(&reserve), Code::SessionExists);
@@ -88,7 +102,13 @@ fn what_is_left_on_an_expired_bucket_expires() {
 #[test]
 fn a_hold_of_an_expired_session_on_an_expired_bucket_expires() {
     let mut script = ScriptedPair::new(&[("a", "u", 10)]);
-    script.done(&Request { tcc_ms: Some(50), ..s(0).ask(1, "u", 10) }.reserve());
+    script.done(
+        &Request {
+            options: SessionOptions { tcc_ms: Some(50), ..SessionOptions::default() },
+            ..s(0).ask(1, "u", 10)
+        }
+        .reserve(),
+    );
     script.done(&Op::bucket("b", "a", to(1_100)));
     script.now = 1_200;
     assert!(script.tick());
@@ -101,7 +121,13 @@ fn in_debt() -> ScriptedPair {
     let with = BucketAttributes { floor: Some(-50), ..to(1_100) };
     let (txn, bucket, unit) = ("t".to_string(), name("b"), Some(name("w")));
     script.done(&Op::TopUp { txn, bucket, amount: 20, unit, with });
-    script.done(&Request { tcc_ms: Some(50), ..s(0).ask(1, "w", 20) }.reserve());
+    script.done(
+        &Request {
+            options: SessionOptions { tcc_ms: Some(50), ..SessionOptions::default() },
+            ..s(0).ask(1, "w", 20)
+        }
+        .reserve(),
+    );
     assert_eq!(script.amount(&Op::debit("d", "w", 16)), (Code::Ok, 16));
     script
 }
@@ -151,7 +177,13 @@ fn a_clock_that_goes_back_does_not_count() {
     script.now = 5_000;
     script.done(&Op::debit("d", "u", 1));
     script.now = 2_000;
-    script.done(&Request { tcc_ms: Some(100), ..s(0).ask(1, "u", 5) }.reserve());
+    script.done(
+        &Request {
+            options: SessionOptions { tcc_ms: Some(100), ..SessionOptions::default() },
+            ..s(0).ask(1, "u", 5)
+        }
+        .reserve(),
+    );
     assert_eq!(script.session("s").map(|session| session.deadline.0), Some(5_100));
     assert!(matches!(script.run(&Op::debit("d", "u", 1)), StepResult::Replay(_)));
 }

@@ -1,7 +1,8 @@
 //! Section 4: duplicates and remembered answers.
 
 use scurry_ledger::{
-    BucketAttributes, Code, Decision, Limits, NewBucket, Rejection, Status, Time, decide,
+    BucketAttributes, Code, Decision, Limits, NewBucket, Rejection, SessionOptions, Status, Time,
+    decide,
 };
 use scurry_model::{Op, Request, ScriptedPair, StepResult, key, name};
 
@@ -73,9 +74,18 @@ fn another_body_is_a_mismatch() {
         s(1).both(2, "u", 2, 5),
         s(1).both(1, "v", 2, 5),
         s(1).both(1, "u", 2, 5).ask(2, "u", 1),
-        Request { validity_ms: Some(600_000), ..s(1).both(1, "u", 2, 5) },
-        Request { tcc_ms: Some(600_000), ..s(1).both(1, "u", 2, 5) },
-        Request { close_on_denial: true, ..s(1).both(1, "u", 2, 5) },
+        Request {
+            options: SessionOptions { validity_ms: Some(600_000), ..SessionOptions::default() },
+            ..s(1).both(1, "u", 2, 5)
+        },
+        Request {
+            options: SessionOptions { tcc_ms: Some(600_000), ..SessionOptions::default() },
+            ..s(1).both(1, "u", 2, 5)
+        },
+        Request {
+            options: SessionOptions { close_on_denial: true, ..SessionOptions::default() },
+            ..s(1).both(1, "u", 2, 5)
+        },
         Request { blob: Some(vec![]), ..s(1).both(1, "u", 2, 5) },
     ];
     for body in bodies {
@@ -93,7 +103,10 @@ fn a_default_that_is_given_is_the_same_body() {
         s(1).both(1, "u", 0, 5),
         s(1).ask(1, "u", 5).min(1),
         s(1).ask(1, "u", 5).min(0),
-        Request { if_version: Some(77), ..s(1).ask(1, "u", 5) },
+        Request {
+            options: SessionOptions { if_version: Some(77), ..SessionOptions::default() },
+            ..s(1).ask(1, "u", 5)
+        },
     ];
     for body in same {
         assert_eq!(script.run(&body.update()), StepResult::Replay(answer.clone()));
@@ -277,7 +290,12 @@ fn busy_says_which_bound_it_is_and_when_there_is_room() {
     };
     let mut script = ScriptedPair::with(limits, &[("a", "u", 10)]);
     let reserve = |id, tcc_ms| {
-        Request { tcc_ms: Some(tcc_ms), ..Request::new(id, 0) }.ask(1, "u", 1).reserve()
+        Request {
+            options: SessionOptions { tcc_ms: Some(tcc_ms), ..SessionOptions::default() },
+            ..Request::new(id, 0)
+        }
+        .ask(1, "u", 1)
+        .reserve()
     };
     script.done(&reserve("s", 100));
     script.done(&reserve("t", 300));
@@ -309,7 +327,12 @@ fn an_id_that_is_remembered_has_room_when_it_is_forgotten() {
     let limits = Limits { session_ids_max: 2, tombstone_ms: 500, ..Limits::default() };
     let mut script = ScriptedPair::with(limits, &[("a", "u", 10)]);
     let reserve = |id, tcc_ms| {
-        Request { tcc_ms: Some(tcc_ms), ..Request::new(id, 0) }.ask(1, "u", 1).reserve()
+        Request {
+            options: SessionOptions { tcc_ms: Some(tcc_ms), ..SessionOptions::default() },
+            ..Request::new(id, 0)
+        }
+        .ask(1, "u", 1)
+        .reserve()
     };
     script.done(&reserve("s", 100));
     script.done(&reserve("t", 1_000));

@@ -1,6 +1,6 @@
 //! Section 9: use of sessions that are not open.
 
-use scurry_ledger::{Code, Decision, Limits, Overrun, Status, Time, decide};
+use scurry_ledger::{Code, Decision, Limits, Overrun, SessionOptions, Status, Time, decide};
 use scurry_model::{Op, Request, ScriptedPair, StepResult};
 
 fn s(number: u32) -> Request {
@@ -14,7 +14,13 @@ fn limits() -> Limits {
 /// Creates a session of 10 units that has expired, with numbers 0 and 1 answered.
 fn expired() -> ScriptedPair {
     let mut script = ScriptedPair::with(limits(), &[("a", "u", 100)]);
-    script.done(&Request { tcc_ms: Some(20), ..s(0).ask(1, "u", 10) }.reserve());
+    script.done(
+        &Request {
+            options: SessionOptions { tcc_ms: Some(20), ..SessionOptions::default() },
+            ..s(0).ask(1, "u", 10)
+        }
+        .reserve(),
+    );
     script.done(&s(1).both(1, "u", 5, 10).update());
     script.now += 20;
     script
@@ -35,7 +41,13 @@ fn whoever_comes_too_late_is_told_how_late_and_the_way_on() {
         Limits { tombstone_ms: 100_000, transaction_ms: 50_000, ..Limits::default() },
         &[("a", "u", 100)],
     );
-    script.done(&Request { tcc_ms: Some(20), ..s(0).ask(1, "u", 10) }.reserve());
+    script.done(
+        &Request {
+            options: SessionOptions { tcc_ms: Some(20), ..SessionOptions::default() },
+            ..s(0).ask(1, "u", 10)
+        }
+        .reserve(),
+    );
     let update = s(1).used(1, "u", 7).update();
     let cure = "report what it used with LATEUSE, and open another one under a new id";
     script.now += 270;
@@ -56,7 +68,13 @@ fn whoever_comes_too_late_is_told_how_late_and_the_way_on() {
     let unknown = "no open session has this id: SCUR.RESERVE opens one";
     assert_eq!(said(&script, &Request::new("t", 1).used(1, "u", 1).update()), unknown);
     // When the bound has changed since the session ended, the time cannot be computed.
-    script.done(&Request { tcc_ms: Some(20), ..Request::new("v", 0).ask(1, "u", 1) }.reserve());
+    script.done(
+        &Request {
+            options: SessionOptions { tcc_ms: Some(20), ..SessionOptions::default() },
+            ..Request::new("v", 0).ask(1, "u", 1)
+        }
+        .reserve(),
+    );
     script.now += 20;
     assert!(script.tick());
     script.pair.limits.tombstone_ms = 10;
@@ -169,7 +187,10 @@ fn an_account_of_any_status_pays_and_overrun_is_as_the_request_says() {
     {
         let mut script = ScriptedPair::new(&[("a", "u", 5)]);
         script.done(&Op::status(status));
-        let update = Request { overrun: Some(overrun), ..s(1).used(1, "u", 8).used(2, "none", 2) };
+        let update = Request {
+            options: SessionOptions { overrun: Some(overrun), ..SessionOptions::default() },
+            ..s(1).used(1, "u", 8).used(2, "none", 2)
+        };
         let (code, items) = script.items(&update.late().update());
         let clamped = if overrun == Overrun::Clamp { 3 } else { 0 };
         assert_eq!((code, items[0].uncollected, items[1].uncollected), (Code::Ok, clamped, 2));
@@ -184,15 +205,27 @@ fn late_use_without_use_is_an_unknown_session() {
     assert_eq!(script.refused(&nothing), Code::UnknownSession);
     assert_eq!(script.refused(&s(2).late().terminate()), Code::UnknownSession);
     // IFVERSION is ignored, because there is no version.
-    let seen = Request { if_version: Some(77), ..s(2).used(1, "u", 1) };
+    let seen = Request {
+        options: SessionOptions { if_version: Some(77), ..SessionOptions::default() },
+        ..s(2).used(1, "u", 1)
+    };
     script.done(&seen.late().update());
 }
 
 #[test]
 fn an_open_session_does_not_look_at_it() {
     let mut script = ScriptedPair::new(&[("a", "u", 10)]);
-    script.done(&Request { overrun: Some(Overrun::Clamp), ..s(0).ask(1, "u", 10) }.reserve());
-    let update = Request { overrun: Some(Overrun::Overdraw), ..s(1).both(1, "u", 13, 1) };
+    script.done(
+        &Request {
+            options: SessionOptions { overrun: Some(Overrun::Clamp), ..SessionOptions::default() },
+            ..s(0).ask(1, "u", 10)
+        }
+        .reserve(),
+    );
+    let update = Request {
+        options: SessionOptions { overrun: Some(Overrun::Overdraw), ..SessionOptions::default() },
+        ..s(1).both(1, "u", 13, 1)
+    };
     let (code, items) = script.items(&update.late().update());
     assert_eq!((code, items[0].uncollected), (Code::CreditLimitReached, 3));
     assert_eq!(script.funds("a"), (0, 0));

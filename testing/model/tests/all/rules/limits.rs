@@ -1,7 +1,8 @@
 //! Section 14: limits.
 
 use scurry_ledger::{
-    Change, Code, Decision, Limit, LimitSubject, LimitTerms, Op as Fact, Period, Time, decide,
+    Change, Code, Decision, Limit, LimitSubject, LimitTerms, Op as Fact, Period, SessionOptions,
+    Time, decide,
 };
 use scurry_model::{Op, Request, ScriptedPair, name};
 
@@ -112,7 +113,13 @@ fn overrun_alone_brings_a_limit_above_its_amount() {
 fn uncollected_use_counts() {
     let mut script = ScriptedPair::new(&[("a", "u", 3)]);
     script.done(&Op::limit("1", "l", "u", 10, DAY));
-    let clamp = Request { overrun: Some(scurry_ledger::Overrun::Clamp), ..s(0).ask(1, "u", 3) };
+    let clamp = Request {
+        options: SessionOptions {
+            overrun: Some(scurry_ledger::Overrun::Clamp),
+            ..SessionOptions::default()
+        },
+        ..s(0).ask(1, "u", 3)
+    };
     script.done(&clamp.reserve());
     script.done(&s(1).used(1, "u", 9).update());
     assert_eq!(shown(&script, "l"), (9, 0, 0));
@@ -132,7 +139,10 @@ fn a_new_period_begins_at_nothing_and_keeps_what_is_held() {
     let mut script = ScriptedPair::new(&[("a", "u", 100)]);
     script.done(&Op::limit("1", "l", "u", 10, Some(Period::Hour)));
     script.done(&Op::debit("d", "u", 3));
-    let long = Request { tcc_ms: Some(HOUR), ..s(0).ask(1, "u", 7) };
+    let long = Request {
+        options: SessionOptions { tcc_ms: Some(HOUR), ..SessionOptions::default() },
+        ..s(0).ask(1, "u", 7)
+    };
     script.done(&long.reserve());
     script.now = HOUR - 1;
     assert_eq!(shown(&script, "l"), (3, 7, 0));
@@ -149,7 +159,10 @@ fn a_new_period_begins_at_nothing_and_keeps_what_is_held() {
 fn what_is_held_may_be_above_the_amount_of_a_new_period() {
     let mut script = ScriptedPair::new(&[("a", "u", 100)]);
     script.done(&Op::limit("1", "l", "u", 10, Some(Period::Hour)));
-    let long = Request { tcc_ms: Some(HOUR), ..s(0).ask(1, "u", 8) };
+    let long = Request {
+        options: SessionOptions { tcc_ms: Some(HOUR), ..SessionOptions::default() },
+        ..s(0).ask(1, "u", 8)
+    };
     script.done(&long.reserve());
     assert_eq!(script.amount(&Op::limit("2", "l", "u", 5, None)), (Code::Ok, 0));
     assert_eq!(shown(&script, "l"), (0, 8, 3));

@@ -1,6 +1,6 @@
 //! Sections 5 to 10: RESERVE, UPDATE, TERMINATE, RELEASE.
 
-use scurry_ledger::{BucketAttributes, Cause, Code, Limits, Overrun, Status};
+use scurry_ledger::{BucketAttributes, Cause, Code, Limits, Overrun, SessionOptions, Status};
 use scurry_model::{Op, Request, ScriptedPair, key};
 
 fn s(number: u32) -> Request {
@@ -145,7 +145,9 @@ fn close_on_denial_gives_everything_back() {
     let mut script = ScriptedPair::new(&[("a", "u", 10)]);
     script.done(&s(0).ask(1, "u", 3).ask(9, "u", 2).reserve());
     let update = s(1).both(1, "u", 1, 4).ask(2, "none", 5);
-    let update = Request { close_on_denial: true, ..update }.update();
+    let update =
+        Request { options: SessionOptions { close_on_denial: true, ..update.options }, ..update }
+            .update();
     assert_eq!(script.grants(&update), (Code::CreditLimitReached, vec![0, 0]));
     assert_eq!(script.funds("a"), (9, 0));
     assert!(script.session("s").is_none());
@@ -159,7 +161,9 @@ fn an_overflow_comes_before_a_later_denial() {
     script.done(&Op::bucket("b", "a", floor));
     script.done(&Op::debit("d", "u", i64::MAX));
     let reserve = s(0).ask(1, "u", 5).ask(2, "none", 5);
-    let reserve = Request { close_on_denial: true, ..reserve }.reserve();
+    let reserve =
+        Request { options: SessionOptions { close_on_denial: true, ..reserve.options }, ..reserve }
+            .reserve();
     assert_eq!(script.refused(&reserve), Code::Overflow);
 }
 
@@ -167,7 +171,9 @@ fn an_overflow_comes_before_a_later_denial() {
 fn close_on_denial_reserves_nothing() {
     let mut script = ScriptedPair::new(&[("a", "u", 10)]);
     let reserve = s(0).ask(1, "u", 3).ask(2, "none", 5);
-    let reserve = Request { close_on_denial: true, ..reserve }.reserve();
+    let reserve =
+        Request { options: SessionOptions { close_on_denial: true, ..reserve.options }, ..reserve }
+            .reserve();
     assert_eq!(script.grants(&reserve), (Code::CreditLimitReached, vec![0, 0]));
     assert_eq!(script.funds("a"), (10, 0));
 }
@@ -175,7 +181,11 @@ fn close_on_denial_reserves_nothing() {
 #[test]
 fn a_session_without_items_opens_and_asks_later() {
     let mut script = ScriptedPair::new(&[("a", "u", 10)]);
-    let reserve = Request { close_on_denial: true, ..s(0) }.reserve();
+    let reserve = Request {
+        options: SessionOptions { close_on_denial: true, ..SessionOptions::default() },
+        ..s(0)
+    }
+    .reserve();
     assert_eq!(script.grants(&reserve), (Code::Ok, vec![]));
     assert_eq!(script.session("s").map(|session| session.version), Some(1));
     assert_eq!(script.grants(&s(1).ask(1, "u", 4).update()), (Code::Ok, vec![4]));
@@ -185,12 +195,17 @@ fn a_session_without_items_opens_and_asks_later() {
 fn a_session_that_is_kept_open_says_that_all_was_denied() {
     let mut script = ScriptedPair::new(&[("a", "u", 3)]);
     let reserve = s(0).ask(1, "u", 5).min(5).ask(2, "none", 1);
-    let reserve = Request { keep_open: true, ..reserve }.reserve();
+    let reserve =
+        Request { options: SessionOptions { keep_open: true, ..reserve.options }, ..reserve }
+            .reserve();
     assert_eq!(script.grants(&reserve), (Code::CreditLimitReached, vec![0, 0]));
     assert_eq!(script.session("s").map(|session| session.version), Some(1));
     script.done(&Op::topup("t", "a", 2));
     assert_eq!(script.grants(&s(1).ask(1, "u", 5).min(5).update()), (Code::Ok, vec![5]));
-    let partly = Request { keep_open: true, ..Request::new("p", 0) };
+    let partly = Request {
+        options: SessionOptions { keep_open: true, ..SessionOptions::default() },
+        ..Request::new("p", 0)
+    };
     script.done(&Op::topup("w", "a", 1));
     let partly = partly.ask(1, "u", 1).ask(2, "none", 1).reserve();
     assert_eq!(script.grants(&partly), (Code::Ok, vec![1, 0]));
@@ -222,7 +237,10 @@ fn overrun_falls_on_the_last_bucket() {
 #[test]
 fn clamped_overrun_is_uncollected() {
     let mut script = ScriptedPair::new(&[("a", "u", 10)]);
-    let reserve = Request { overrun: Some(Overrun::Clamp), ..s(0).ask(1, "u", 5) };
+    let reserve = Request {
+        options: SessionOptions { overrun: Some(Overrun::Clamp), ..SessionOptions::default() },
+        ..s(0).ask(1, "u", 5)
+    };
     script.done(&reserve.reserve());
     let (_, items) = script.items(&s(1).used(1, "u", 18).update());
     assert_eq!((items[0].uncollected, script.funds("a")), (8, (0, 0)));
@@ -236,19 +254,37 @@ fn clamped_overrun_is_uncollected() {
 fn if_version_must_be_the_sessions_version() {
     let mut script = ScriptedPair::new(&[("a", "u", 10)]);
     script.done(&s(0).ask(1, "u", 5).reserve());
-    let stale = Request { if_version: Some(2), ..s(1).both(1, "u", 1, 5) };
+    let stale = Request {
+        options: SessionOptions { if_version: Some(2), ..SessionOptions::default() },
+        ..s(1).both(1, "u", 1, 5)
+    };
     assert_eq!(script.refused(&stale.clone().update()), Code::VersionConflict);
-    script.done(&Request { if_version: Some(1), ..stale }.update());
+    script.done(
+        &Request { options: SessionOptions { if_version: Some(1), ..stale.options }, ..stale }
+            .update(),
+    );
 }
 
 #[test]
 fn an_update_restarts_tcc() {
     let mut script = ScriptedPair::new(&[("a", "u", 10)]);
-    script.done(&Request { tcc_ms: Some(100), ..s(0).ask(1, "u", 5) }.reserve());
+    script.done(
+        &Request {
+            options: SessionOptions { tcc_ms: Some(100), ..SessionOptions::default() },
+            ..s(0).ask(1, "u", 5)
+        }
+        .reserve(),
+    );
     script.now += 60;
     script.done(&s(1).update());
     assert_eq!(script.session("s").map(|session| session.deadline.0), Some(1_160));
-    script.done(&Request { validity_ms: Some(70), ..s(2) }.update());
+    script.done(
+        &Request {
+            options: SessionOptions { validity_ms: Some(70), ..SessionOptions::default() },
+            ..s(2)
+        }
+        .update(),
+    );
     assert_eq!(script.session("s").map(|session| session.deadline.0), Some(1_200));
 }
 
