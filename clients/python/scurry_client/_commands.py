@@ -1225,7 +1225,7 @@ def reserve(
     *,
     validity_ms: int | None = None,
     tcc_ms: int | None = None,
-    overrun: Literal["overdraw", "clamp"] | None = None,
+    overrun: Literal["overdraw", "clamp", "held"] | None = None,
     closeondenial: bool = False,
     keepopen: bool = False,
     data: str | bytes | None = None,
@@ -1264,9 +1264,10 @@ def update(
     validity_ms: int | None = None,
     tcc_ms: int | None = None,
     closeondenial: bool = False,
+    keephold: bool = False,
     data: str | bytes | None = None,
     lateuse: bool = False,
-    overrun: Literal["overdraw", "clamp"] | None = None,
+    overrun: Literal["overdraw", "clamp", "held"] | None = None,
     items: Sequence[UpdateItem] = (),
 ) -> Command[Answer]:
     """Settles what was used, replaces holds with new grants and restarts Tcc.
@@ -1285,6 +1286,8 @@ def update(
         words += ["TCC", f"{tcc_ms}ms"]
     if closeondenial:
         words.append("CLOSEONDENIAL")
+    if keephold:
+        words.append("KEEPHOLD")
     if data is not None:
         words += ["DATA", data]
     if lateuse:
@@ -1301,8 +1304,9 @@ def terminate(
     request: int,
     *,
     ifversion: int | None = None,
+    cancel: bool = False,
     lateuse: bool = False,
-    overrun: Literal["overdraw", "clamp"] | None = None,
+    overrun: Literal["overdraw", "clamp", "held"] | None = None,
     items: Sequence[TerminateItem] = (),
 ) -> Command[Answer]:
     """Settles what was used, releases the rest and closes the session.
@@ -1315,6 +1319,8 @@ def terminate(
     words += [request]
     if ifversion is not None:
         words += ["IFVERSION", ifversion]
+    if cancel:
+        words.append("CANCEL")
     if lateuse:
         words.append("LATEUSE")
     if overrun is not None:
@@ -1323,14 +1329,16 @@ def terminate(
     return Command(tuple(words), Answer.read, True)
 
 
-def release(account: str, session: str) -> Command[Answer]:
+def release(account: str, session: str, *, cancel: bool = False) -> Command[Answer]:
     """Closes a session and releases all that it holds; nothing is debited.
 
-    Answers besides OK: INVALID, UNKNOWN_ACCOUNT, UNKNOWN_SESSION.
+    Answers besides OK: INVALID, UNKNOWN_ACCOUNT, UNKNOWN_SESSION, BUSY.
     """
     words: list[Word] = ["SCUR.RELEASE"]
     words += [account]
     words += [session]
+    if cancel:
+        words.append("CANCEL")
     return Command(tuple(words), Answer.read, True)
 
 

@@ -200,7 +200,7 @@ class SyncCommands:
         *,
         validity_ms: int | None = None,
         tcc_ms: int | None = None,
-        overrun: Literal["overdraw", "clamp"] | None = None,
+        overrun: Literal["overdraw", "clamp", "held"] | None = None,
         closeondenial: bool = False,
         keepopen: bool = False,
         data: str | bytes | None = None,
@@ -224,16 +224,18 @@ class SyncCommands:
         validity_ms: int | None = None,
         tcc_ms: int | None = None,
         closeondenial: bool = False,
+        keephold: bool = False,
         data: str | bytes | None = None,
         lateuse: bool = False,
-        overrun: Literal["overdraw", "clamp"] | None = None,
+        overrun: Literal["overdraw", "clamp", "held"] | None = None,
         items: Sequence[UpdateItem] = (),
     ) -> Answer:
         """Settles what was used, replaces holds with new grants and restarts Tcc."""
         return self.run(
             commands.update(
                 account, session, request, ifversion=ifversion, validity_ms=validity_ms, tcc_ms=tcc_ms,
-                closeondenial=closeondenial, data=data, lateuse=lateuse, overrun=overrun, items=items
+                closeondenial=closeondenial, keephold=keephold, data=data, lateuse=lateuse, overrun=overrun,
+                items=items
             )
         )
 
@@ -244,20 +246,22 @@ class SyncCommands:
         request: int,
         *,
         ifversion: int | None = None,
+        cancel: bool = False,
         lateuse: bool = False,
-        overrun: Literal["overdraw", "clamp"] | None = None,
+        overrun: Literal["overdraw", "clamp", "held"] | None = None,
         items: Sequence[TerminateItem] = (),
     ) -> Answer:
         """Settles what was used, releases the rest and closes the session."""
         return self.run(
             commands.terminate(
-                account, session, request, ifversion=ifversion, lateuse=lateuse, overrun=overrun, items=items
+                account, session, request, ifversion=ifversion, cancel=cancel, lateuse=lateuse,
+                overrun=overrun, items=items
             )
         )
 
-    def release(self, account: str, session: str) -> Answer:
+    def release(self, account: str, session: str, *, cancel: bool = False) -> Answer:
         """Closes a session and releases all that it holds; nothing is debited."""
-        return self.run(commands.release(account, session))
+        return self.run(commands.release(account, session, cancel=cancel))
 
     def chain(self, *links: Command[Any]) -> ChainAnswer:
         """Commands on several accounts that are all carried out or none."""
@@ -545,7 +549,7 @@ class AsyncCommands:
         *,
         validity_ms: int | None = None,
         tcc_ms: int | None = None,
-        overrun: Literal["overdraw", "clamp"] | None = None,
+        overrun: Literal["overdraw", "clamp", "held"] | None = None,
         closeondenial: bool = False,
         keepopen: bool = False,
         data: str | bytes | None = None,
@@ -569,16 +573,18 @@ class AsyncCommands:
         validity_ms: int | None = None,
         tcc_ms: int | None = None,
         closeondenial: bool = False,
+        keephold: bool = False,
         data: str | bytes | None = None,
         lateuse: bool = False,
-        overrun: Literal["overdraw", "clamp"] | None = None,
+        overrun: Literal["overdraw", "clamp", "held"] | None = None,
         items: Sequence[UpdateItem] = (),
     ) -> Answer:
         """Settles what was used, replaces holds with new grants and restarts Tcc."""
         return await self.run(
             commands.update(
                 account, session, request, ifversion=ifversion, validity_ms=validity_ms, tcc_ms=tcc_ms,
-                closeondenial=closeondenial, data=data, lateuse=lateuse, overrun=overrun, items=items
+                closeondenial=closeondenial, keephold=keephold, data=data, lateuse=lateuse, overrun=overrun,
+                items=items
             )
         )
 
@@ -589,20 +595,22 @@ class AsyncCommands:
         request: int,
         *,
         ifversion: int | None = None,
+        cancel: bool = False,
         lateuse: bool = False,
-        overrun: Literal["overdraw", "clamp"] | None = None,
+        overrun: Literal["overdraw", "clamp", "held"] | None = None,
         items: Sequence[TerminateItem] = (),
     ) -> Answer:
         """Settles what was used, releases the rest and closes the session."""
         return await self.run(
             commands.terminate(
-                account, session, request, ifversion=ifversion, lateuse=lateuse, overrun=overrun, items=items
+                account, session, request, ifversion=ifversion, cancel=cancel, lateuse=lateuse,
+                overrun=overrun, items=items
             )
         )
 
-    async def release(self, account: str, session: str) -> Answer:
+    async def release(self, account: str, session: str, *, cancel: bool = False) -> Answer:
         """Closes a session and releases all that it holds; nothing is debited."""
-        return await self.run(commands.release(account, session))
+        return await self.run(commands.release(account, session, cancel=cancel))
 
     async def chain(self, *links: Command[Any]) -> ChainAnswer:
         """Commands on several accounts that are all carried out or none."""

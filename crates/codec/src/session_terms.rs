@@ -1,4 +1,4 @@
-//! The terms of a session as bits: 0 and 1 the overrun policy (0 overdraw, 1 clamp).
+//! The terms of a session as bits: 0 and 1 the overrun policy (0 overdraw, 1 clamp, 2 held).
 
 use scurry_ledger::{Overrun, SessionTerms};
 
@@ -18,6 +18,7 @@ pub(crate) fn terms_from_bits(bits: u8) -> Option<SessionTerms> {
     let overrun = match bits & OVERRUN {
         0 => Overrun::Overdraw,
         1 => Overrun::Clamp,
+        2 => Overrun::Held,
         _ => return None,
     };
     (bits >> TERMS_BITS == 0).then_some(SessionTerms { overrun })

@@ -69,7 +69,7 @@ impl<'n> NeededParts<'n> {
             Command::Reserve(request) | Command::Update(request) | Command::Terminate(request) => {
                 needed.sessions.to_mut().push(request.session);
             }
-            Command::Release { session } => needed.sessions.to_mut().push(session),
+            Command::Release { session, .. } => needed.sessions.to_mut().push(session),
             Command::Refund { txn, debit, .. } | Command::RefundItems { txn, debit, .. } => {
                 needed.transactions.extend([*txn, *debit]);
             }

@@ -122,6 +122,8 @@ pub enum Command<'a> {
     Release {
         /// Session id.
         session: &'a [u8],
+        /// Whether a session that is not known ends too.
+        cancel: bool,
     },
 }
 

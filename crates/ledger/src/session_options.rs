@@ -11,19 +11,22 @@ pub enum Overrun {
     Overdraw = 0,
     /// Records the overrun as uncollected.
     Clamp = 1,
+    /// Debits from the hold alone: all use beyond it is uncollected.
+    Held = 2,
 }
 
 impl Overrun {
     /// Every policy, in the order of their numbers.
-    pub const ALL: [Overrun; 2] = [Overrun::Overdraw, Overrun::Clamp];
+    pub const ALL: [Overrun; 3] = [Overrun::Overdraw, Overrun::Clamp, Overrun::Held];
     /// The words on the wire, as an error text lists them.
-    pub const WORDS: &str = "overdraw or clamp";
+    pub const WORDS: &str = "overdraw, clamp or held";
 
     /// Returns the word on the wire.
     pub const fn name(self) -> &'static str {
         match self {
             Overrun::Overdraw => "overdraw",
             Overrun::Clamp => "clamp",
+            Overrun::Held => "held",
         }
     }
 
@@ -50,8 +53,12 @@ pub struct SessionOptions {
     pub close_on_denial: bool,
     /// RESERVE: whether the session opens although every item is denied.
     pub keep_open: bool,
+    /// UPDATE: whether an item that is denied keeps what it held.
+    pub keep_hold: bool,
     /// UPDATE and TERMINATE: whether use is settled although the session is not open.
     pub late_use: bool,
+    /// TERMINATE: whether a session that is not known ends too, so that a RESERVE that comes later opens nothing.
+    pub cancel: bool,
 }
 
 /// The options in the digest of a request's body.
@@ -63,9 +70,9 @@ pub(crate) struct HashedOptions {
 }
 
 impl SessionOptions {
-    /// Returns the part of the body's digest. Every option changes what is decided, and so the body, but two: IFVERSION
-    /// is a condition on the session that a retry may no longer meet, and LATEUSE lets a retry settle what the first
-    /// attempt could not. Persisted: the bits and their order must never change.
+    /// Returns the part of the body's digest. Every option changes what is decided, and so the body, but three: IFVERSION
+    /// is a condition on the session that a retry may no longer meet, and LATEUSE and CANCEL let a retry do what the
+    /// first attempt could not. Persisted: the bits and their order must never change.
     #[inline]
     pub(crate) fn hashed(&self) -> HashedOptions {
         let SessionOptions {
@@ -75,12 +82,15 @@ impl SessionOptions {
             overrun,
             close_on_denial,
             keep_open,
+            keep_hold,
             late_use: _,
+            cancel: _,
         } = *self;
         let flags = u64::from(validity_ms.is_some())
             | u64::from(tcc_ms.is_some()) << 1
             | u64::from(close_on_denial) << 3
-            | u64::from(keep_open) << 4;
+            | u64::from(keep_open) << 4
+            | u64::from(keep_hold) << 5;
         let overrun = overrun.map_or(0, |overrun| 1 + overrun as u64);
         HashedOptions { bits: flags | overrun << 16, values: [validity_ms, tcc_ms] }
     }

@@ -342,8 +342,13 @@ fn release<'s, 'a: 's>(
     _: &'s mut Scratch<'a>,
 ) -> Result<Command<'s>, Fault<'a>> {
     let session = options.id("session")?;
+    let cancel = match options.next() {
+        None => false,
+        Some(word) if is(word, b"cancel") => true,
+        Some(other) => return Err(Fault::Unexpected(other)),
+    };
     options.end()?;
-    Ok(Command::Release { session })
+    Ok(Command::Release { session, cancel })
 }
 
 fn reserve<'s, 'a: 's>(

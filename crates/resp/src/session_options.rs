@@ -24,7 +24,7 @@ pub(crate) fn session_option<'a>(
     args: &mut Options<'a>,
     options: &mut SessionOptions,
 ) -> Result<bool, Fault<'a>> {
-    use RequestKind::{Reserve, Terminate};
+    use RequestKind::{Reserve, Terminate, Update};
     if is(word, b"overrun") {
         once(&mut options.overrun, "overrun", overrun_policy(args)?)?;
     } else if kind != Reserve && is(word, b"ifversion") {
@@ -37,6 +37,10 @@ pub(crate) fn session_option<'a>(
         once(&mut options.tcc_ms, "tcc", args.duration("tcc")?)?;
     } else if kind != Terminate && is(word, b"closeondenial") {
         raise(&mut options.close_on_denial, "closeondenial")?;
+    } else if kind == Terminate && is(word, b"cancel") {
+        raise(&mut options.cancel, "cancel")?;
+    } else if kind == Update && is(word, b"keephold") {
+        raise(&mut options.keep_hold, "keephold")?;
     } else if kind == Reserve && is(word, b"keepopen") {
         raise(&mut options.keep_open, "keepopen")?;
     } else {

@@ -242,7 +242,7 @@ fn sessions() {
             ..plain
         }),
     );
-    writes("SCUR.RELEASE a s", &Command::Release { session: b"s" });
+    writes("SCUR.RELEASE a s", &Command::Release { session: b"s", cancel: false });
 }
 
 #[test]
@@ -387,7 +387,7 @@ fn faults_name_what_is_wrong() {
         ("SCUR.UPDATE a s 0 keepopen", "unexpected argument 'keepopen': it is for SCUR.RESERVE"),
         (
             "SCUR.RESERVE a s 0 OVERRUN free ITEM 1 c REQUESTED 1",
-            "overrun must be overdraw or clamp",
+            "overrun must be overdraw, clamp or held",
         ),
         (
             "SCUR.RESERVE a s 0 IFVERSION 1 ITEM 1 c REQUESTED 1",

@@ -97,9 +97,9 @@ impl CommandBuf {
             Command::Reserve(request) => Command::Reserve(self.keep_session(&request)),
             Command::Update(request) => Command::Update(self.keep_session(&request)),
             Command::Terminate(request) => Command::Terminate(self.keep_session(&request)),
-            Command::Release { session } => {
+            Command::Release { session, cancel } => {
                 self.id = session.to_vec();
-                Command::Release { session: NONE }
+                Command::Release { session: NONE, cancel }
             }
         }
     }
@@ -189,7 +189,7 @@ impl CommandBuf {
             Command::Reserve(request) => Command::Reserve(session(request)),
             Command::Update(request) => Command::Update(session(request)),
             Command::Terminate(request) => Command::Terminate(session(request)),
-            Command::Release { .. } => Command::Release { session: id },
+            Command::Release { cancel, .. } => Command::Release { session: id, cancel },
         }
     }
 }

@@ -180,8 +180,8 @@ fn append(out: &mut Arguments, command: &Command<'_>) {
         Command::Reserve(request) | Command::Update(request) | Command::Terminate(request) => {
             append_session(out, &request);
         }
-        Command::Release { session } => {
-            out.push(session);
+        Command::Release { session, cancel } => {
+            out.push(session).flag("CANCEL", cancel);
         }
     }
 }
@@ -255,6 +255,8 @@ fn append_session(out: &mut Arguments, request: &SessionRequest<'_>) {
         .option("OVERRUN", options.overrun.map(scurry_ledger::Overrun::name))
         .flag("CLOSEONDENIAL", options.close_on_denial)
         .flag("KEEPOPEN", options.keep_open)
+        .flag("KEEPHOLD", options.keep_hold)
+        .flag("CANCEL", options.cancel)
         .flag("LATEUSE", options.late_use)
         .option("DATA", request.blob);
     for item in request.items {

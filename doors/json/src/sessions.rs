@@ -87,6 +87,9 @@ pub(crate) struct SessionUpdate {
     /// One denied item denies all.
     #[serde(default)]
     pub(crate) close_on_denial: bool,
+    /// An item that asks and is denied keeps what it held. Not with `close_on_denial`.
+    #[serde(default)]
+    pub(crate) keep_hold: bool,
     /// Use is debited also where the session is not open any more.
     #[serde(default)]
     pub(crate) late_use: bool,
@@ -126,6 +129,9 @@ pub(crate) struct SessionEnd {
     #[serde(default)]
     #[schemars(length(max = ITEMS_MAX), extend("x-scurry-limit" = "items_max"))]
     pub(crate) items: Vec<EndedItem>,
+    /// A session that is not known yet ends too: should its opening come later, it opens nothing.
+    #[serde(default)]
+    pub(crate) cancel: bool,
     /// Use is debited also where the session is not open any more.
     #[serde(default)]
     pub(crate) late_use: bool,
@@ -196,7 +202,9 @@ pub(crate) fn get_session(input: &Input) -> Result<Request, Problem> {
 
 pub(crate) fn release(input: &Input) -> Result<Request, Problem> {
     let session: Id = input.text("session")?;
-    write(input, &Command::Release { session: session.as_str().as_bytes() })
+    let [cancel] = input.query(["cancel"])?;
+    let cancel = input.truth("cancel", cancel)?;
+    write(input, &Command::Release { session: session.as_str().as_bytes(), cancel })
 }
 
 pub(crate) fn reserve(input: &Input) -> Result<Request, Problem> {
@@ -252,6 +260,10 @@ fn version(if_version: Option<i64>) -> Result<Option<u64>, Problem> {
 pub(crate) fn update(input: &Input) -> Result<Request, Problem> {
     let body: SessionUpdate = input.json()?;
     check_overrun(body.overrun, body.late_use)?;
+    if body.keep_hold && body.close_on_denial {
+        let why = "does not go with close_on_denial";
+        return Err(field_problem(FaultLocation::Body("/keep_hold"), why));
+    }
     check_unique_names("items", "key", body.items.iter().map(|item| (item.key, &item.unit)))?;
     for (at, item) in body.items.iter().enumerate() {
         if item.used.is_none() && item.requested.is_none() {
@@ -277,6 +289,7 @@ pub(crate) fn update(input: &Input) -> Result<Request, Problem> {
             tcc_ms: body.tcc_ms,
             overrun: body.overrun.map(ledger::Overrun::from),
             close_on_denial: body.close_on_denial,
+            keep_hold: body.keep_hold,
             late_use: body.late_use,
             ..SessionOptions::default()
         },
@@ -306,6 +319,7 @@ pub(crate) fn terminate(input: &Input) -> Result<Request, Problem> {
             if_version: version(body.if_version)?,
             overrun: body.overrun.map(ledger::Overrun::from),
             late_use: body.late_use,
+            cancel: body.cancel,
             ..SessionOptions::default()
         },
         items: &items.collect::<Vec<_>>(),

@@ -412,6 +412,12 @@ pub(crate) static OPERATIONS: &[Operation] = &[
         path: OF_SESSION,
         command: "SCUR.RELEASE",
         retry: Retry::State,
+        query: &[Parameter {
+            name: "cancel",
+            required: false,
+            schema: schema_of::<bool>,
+            description: "Ends a session that is not known yet, too: should its opening come later, it opens nothing.",
+        }],
         work: OperationWork::Account(sessions::release, answers_from_replies::session),
         answer: SESSION,
         ..BLANK

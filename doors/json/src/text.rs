@@ -178,6 +178,7 @@ pub(crate) enum Status {
 pub(crate) enum Overrun {
     Overdraw,
     Clamp,
+    Held,
 }
 
 /// When a counter resets, in UTC.
@@ -215,7 +216,7 @@ macro_rules! of_ledger {
 of_ledger! {
     FirstStatus as Status { Active, Suspended }
     Status as Status { Active, Suspended, Closed }
-    Overrun as Overrun { Overdraw, Clamp }
+    Overrun as Overrun { Overdraw, Clamp, Held }
     Period as Period { None, Hour, Day, Week, Month }
     Recurring as Period { Hour, Day, Week, Month }
 }

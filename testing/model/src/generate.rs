@@ -202,7 +202,10 @@ impl Generator {
             0..24 => self.reserve(pair),
             24..54 => self.update(pair),
             54..58 => self.terminate(pair),
-            58..60 => Op::release(self.random.pick(session::IDS)),
+            58..60 => Op::Release {
+                session: self.random.pick(session::IDS).to_string(),
+                cancel: self.random.one_in(2),
+            },
             60..68 => self.topup(pair),
             68..73 => self.adjust(pair),
             73..78 => self.bucket(pair),

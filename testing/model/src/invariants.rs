@@ -181,7 +181,7 @@ pub(crate) fn transition(
     now: Time,
 ) -> Checked {
     let own = match op {
-        Op::Release { session } => Some(session.as_str()),
+        Op::Release { session, .. } => Some(session.as_str()),
         op => op.request().map(|request| request.session.as_str()),
     };
     moved(before, after)?;
@@ -199,8 +199,8 @@ pub(crate) fn transition(
         ensure(!(is_open && *code == Code::ServiceDenied), || "I14: denied, open".to_string())?;
         // A RESERVE starts from nothing, even where an expired session had its id.
         let before = if matches!(op, Op::Reserve(_)) { None } else { before };
-        let request = op.request().map(|request| (request.request, request.items.as_slice()));
-        if let Some((number, listed)) = request {
+        if let Some(request) = op.request() {
+            let (number, listed) = (request.request, request.items.as_slice());
             let is_told = items.iter().any(|item| matches!(item.cause, Cause::Limit(_)));
             let of_whole = usize::from(listed.is_empty() && *code == Code::CreditLimitReached);
             let each = || "an answer per item, or the limit that denies all".to_string();
@@ -208,7 +208,8 @@ pub(crate) fn transition(
             ensure(of_whole == 0 || is_told, each)?;
             for (asked, given) in listed.iter().zip(items) {
                 let may_be_late = !matches!(op, Op::Terminate(_));
-                item(before, after, own, (number, asked, given), may_be_late)?;
+                let keeps = request.options.keep_hold;
+                item(before, after, own, (number, asked, given), (may_be_late, keeps))?;
             }
         }
     }
@@ -221,7 +222,7 @@ fn item(
     after: Option<&Account>,
     own: &str,
     (number, asked, given): (u32, &ItemRequest, &ItemAnswer),
-    may_be_late: bool,
+    (may_be_late, keep_hold): (bool, bool),
 ) -> Checked {
     let told = || format!("item {asked:?} got {given:?}");
     let requested = asked.requested.unwrap_or(0);
@@ -247,8 +248,12 @@ fn item(
         let kept = Some(was.as_ref().map_or(0, outstanding));
         ensure(hold == kept, || format!("a late request changed the hold: {}", told()))?;
     } else {
-        let granted = i128::from(given.granted);
-        ensure(hold == Some(granted), || format!("I11: holds {hold:?}: {}", told()))?;
+        // With KEEPHOLD a denied item holds what it held, less its use.
+        let is_kept = keep_hold && requested > 0 && given.code != Code::Ok;
+        let held = was.as_ref().map_or(0, outstanding);
+        let expected =
+            if is_kept { (held - i128::from(used)).max(0) } else { given.granted.into() };
+        ensure(hold == Some(expected), || format!("I11: holds {hold:?}: {}", told()))?;
     }
     let used_before = was.map_or(0, |item| item.used);
     let used_after = is.map_or(0, |item| item.used);

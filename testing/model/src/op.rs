@@ -77,6 +77,7 @@ pub enum Op {
     Terminate(Request),
     Release {
         session: String,
+        cancel: bool,
     },
 }
 
@@ -274,7 +275,7 @@ impl Op {
 
     /// Releases a session, as an operator does to abort it.
     pub fn release(session: &str) -> Op {
-        Op::Release { session: session.to_string() }
+        Op::Release { session: session.to_string(), cancel: false }
     }
 
     /// Reports whether the command has an id by which a duplicate is recognized.
@@ -354,7 +355,9 @@ impl Op {
             Op::Reserve(request) => Command::Reserve(request.borrow()),
             Op::Update(request) => Command::Update(request.borrow()),
             Op::Terminate(request) => Command::Terminate(request.borrow()),
-            Op::Release { session } => Command::Release { session: session.as_bytes() },
+            Op::Release { session, cancel } => {
+                Command::Release { session: session.as_bytes(), cancel: *cancel }
+            }
         })
     }
 }

@@ -32,7 +32,7 @@ fn supersedes(new: &Op, old: &Op) -> bool {
     let session = new.request().map(|request| &request.session);
     old == new
         || id(new).is_some() && id(new) == id(old)
-        || matches!(old, Op::Release { session: ended } if Some(ended) == session)
+        || matches!(old, Op::Release { session: ended, .. } if Some(ended) == session)
 }
 
 impl Sim {

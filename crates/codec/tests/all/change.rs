@@ -138,7 +138,7 @@ fn what_no_ledger_writes_is_refused() {
         (&[1, 8, 0, 0], Malformed::Number), // a posting of 0
         (&[1, 8, 0x80, 0x80, 4, 1], Malformed::Number), // bucket 65,536
         (&[1, 1, 3], Malformed::Choice),    // a status
-        (&[1, 16, 1, b'a', 2], Malformed::Choice), // an overrun policy
+        (&[1, 16, 1, b'a', 3], Malformed::Choice), // an overrun policy
         (&[1, 15, 1, b'a', 1, b'b', 5], Malformed::Choice), // a period
         (&[1, 6, 0, 8, 0], Malformed::Choice), // an attribute
         (&[1, 6, 0, 1, 0, 0], Malformed::Number), // an attribute of 0 that follows

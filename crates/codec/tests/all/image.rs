@@ -357,7 +357,8 @@ fn bits_without_a_meaning_are_refused() {
     session.id = Id::new(b"s").expect("an id");
     session.items.push(Item { unit: name("u"), ..Item::empty() });
     account.sessions.push(session);
-    refuse_bits(&encode(&account), 16 + 2, 0xf8);
+    refuse_bits(&encode(&account), 16 + 2, 0xf0);
+    session_flags_of_no_terms(&encode(&account));
     refuse_bits(&encode(&account), 16 + 2 + 22 + 2, 0xe0);
     account.sessions.clear();
     account.limits.extend(full().limits.last().copied());
@@ -373,6 +374,14 @@ fn bits_without_a_meaning_are_refused() {
         let decoded = decode_account(&image, &mut account);
         assert_eq!(decoded, Err(ImageError::Damaged), "{wrong:#x}");
     }
+}
+
+/// Checks that the policy after the last is refused.
+fn session_flags_of_no_terms(image: &[u8]) {
+    let mut wrong = image.to_vec();
+    wrong[16 + 2] |= 0b1100;
+    let mut account = Account::empty(Status::Active);
+    assert_eq!(decode_account(&wrong, &mut account), Err(ImageError::Damaged));
 }
 
 /// Checks that the image is refused with any one of these bits set in the byte at `at`, which has none of them.

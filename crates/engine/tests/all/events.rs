@@ -225,7 +225,8 @@ fn every_session_that_ends_is_told_by_its_id_and_how_it_ended() {
         SessionRequest { session: b"s", request: 1, items: &[], ..SessionRequest::default() };
     let count =
         Command::Counter { txn: b"t", counter: name("calls"), amount: 1, unit: None, period: None };
-    let (terminate, release) = (Command::Terminate(request), Command::Release { session: b"s" });
+    let (terminate, release) =
+        (Command::Terminate(request), Command::Release { session: b"s", cancel: false });
     for (tombstone_ms, after_ms, command, ending) in [
         (usual, 1_000, &count, Ending::Expired),
         (usual, 1_000 + usual, &count, Ending::Expired),

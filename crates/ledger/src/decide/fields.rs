@@ -85,7 +85,7 @@ pub(super) fn check(command: &Command<'_>, limits: &Limits) -> Step<()> {
         Command::Reserve(request) => check_reserve(request, limits),
         Command::Update(request) => check_update(request, limits),
         Command::Terminate(request) => check_terminate(request, limits),
-        Command::Release { session } => session_id(session),
+        Command::Release { session, .. } => session_id(session),
     }
 }
 
@@ -234,10 +234,15 @@ fn check_min(item: &ItemRequest) -> Step<()> {
     )
 }
 
+const KEEPHOLD: &str = "KEEPHOLD is for UPDATE";
+const CANCEL: &str = "CANCEL is for TERMINATE and RELEASE";
+
 fn check_reserve(request: &SessionRequest<'_>, limits: &Limits) -> Step<()> {
     check_common(request, limits)?;
     require(request.options.if_version.is_none(), "RESERVE takes no IFVERSION")?;
     require(!request.options.late_use, "LATEUSE is for UPDATE and TERMINATE")?;
+    require(!request.options.keep_hold, KEEPHOLD)?;
+    require(!request.options.cancel, CANCEL)?;
     require(
         !(request.options.keep_open && request.options.close_on_denial),
         "KEEPOPEN and CLOSEONDENIAL exclude each other",
@@ -262,6 +267,11 @@ fn check_update(request: &SessionRequest<'_>, limits: &Limits) -> Step<()> {
     check_common(request, limits)?;
     check_overrun(request)?;
     require(!request.options.keep_open, "KEEPOPEN is for RESERVE")?;
+    require(!request.options.cancel, CANCEL)?;
+    require(
+        !(request.options.keep_hold && request.options.close_on_denial),
+        "KEEPHOLD and CLOSEONDENIAL exclude each other",
+    )?;
     for item in request.items {
         require(
             item.used.is_some() || item.requested.is_some(),
@@ -278,8 +288,9 @@ fn check_terminate(request: &SessionRequest<'_>, limits: &Limits) -> Step<()> {
         && request.options.tcc_ms.is_none()
         && request.blob.is_none()
         && !request.options.close_on_denial
-        && !request.options.keep_open;
-    require(plain, "TERMINATE takes IFVERSION, LATEUSE and items only")?;
+        && !request.options.keep_open
+        && !request.options.keep_hold;
+    require(plain, "TERMINATE takes IFVERSION, LATEUSE, CANCEL and items only")?;
     check_overrun(request)?;
     for item in request.items {
         require(

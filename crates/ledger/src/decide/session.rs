@@ -8,8 +8,9 @@ use super::units::{GrantRequest, Source, grant, release_item, settle};
 use super::{Outcome, Step, fields, late, limit, reject};
 use crate::digest::CommandBody;
 use crate::{
-    Answer, Cause, Code, Id, ItemAnswer, ItemAnswers, ItemAt, Op, PackedAnswer, Rejection, Session,
-    SessionAt, SessionRequest, Status, StoredAnswer, Tombstone, TombstoneKind, WindowEntry,
+    Answer, Cause, Code, Id, ItemAnswer, ItemAnswers, ItemAt, ItemRequest, Op, PackedAnswer,
+    Rejection, Session, SessionAt, SessionRequest, Status, StoredAnswer, Time, Tombstone,
+    TombstoneKind, WindowEntry,
 };
 use smallvec::SmallVec;
 
@@ -110,17 +111,15 @@ pub(super) fn update(
     let (at, below) = match find_for(draft, request, body)? {
         Found::Replay(answer) => return Ok(Outcome::Replay(answer)),
         Found::Gone => return late::settle(draft, request, body, Code::Ok),
+        Found::Unknown => return unknown(draft, request.session),
         Found::Open { at, below } => (at, below),
     };
     let positions = find_or_add_items(draft, at, request)?;
     let mut items = ItemAnswers::with_capacity(positions.len());
     for (index, &position) in positions.iter().enumerate() {
-        let source = if is_late(draft, position, request, below) {
-            Source::AvailableOnly
-        } else {
-            Source::OwnHold
-        };
-        let used = request.items[index].used.unwrap_or(0);
+        let item = &request.items[index];
+        let source = source_of_use(draft, position, (request, item), below);
+        let used = item.used.unwrap_or(0);
         let uncollected = settle(draft, position, used, source)?;
         items.push(ItemAnswer::settled(uncollected));
     }
@@ -135,7 +134,16 @@ pub(super) fn update(
     for (index, &position) in positions.iter().enumerate() {
         let asks = request.items[index].requested.unwrap_or(0) > 0;
         if asks && !is_late(draft, position, request, below) {
+            let held = draft.mark_if(request.options.keep_hold);
+            if held.is_some() {
+                release_item(draft, position, draft.now);
+            }
             let granted = grant_listed(draft, position, request, index)?;
+            if let Some(held) = held
+                && granted.code != Code::Ok
+            {
+                draft.roll_back(held);
+            }
             items[index] = ItemAnswer { uncollected: items[index].uncollected, ..granted };
         }
     }
@@ -162,6 +170,7 @@ pub(super) fn terminate(
     let at = match find_for(draft, request, body)? {
         Found::Replay(answer) => return Ok(Outcome::Replay(answer)),
         Found::Gone => return late::settle(draft, request, body, Code::Ok),
+        Found::Unknown => return cancel(draft, request, body, Code::Ok),
         Found::Open { at, .. } => at,
     };
     let positions = find_or_add_items(draft, at, request)?;
@@ -198,13 +207,17 @@ pub(super) fn deny_report(
     let (at, below) = match find_for(draft, request, body)? {
         Found::Replay(answer) => return Ok(Outcome::Replay(answer)),
         Found::Gone => return late::settle(draft, request, body, Code::ChainDenied),
+        Found::Unknown => return cancel(draft, request, body, Code::ChainDenied),
         Found::Open { at, below } => (at, below),
     };
     let positions = find_or_add_items(draft, at, request)?;
     let mut items = ItemAnswers::with_capacity(positions.len());
     for (position, item) in positions.into_iter().zip(request.items) {
-        let late = is_update && is_late(draft, position, request, below);
-        let source = if late { Source::AvailableOnly } else { Source::OwnHold };
+        let source = if is_update {
+            source_of_use(draft, position, (request, item), below)
+        } else {
+            Source::OwnHold
+        };
         let uncollected = settle(draft, position, item.used.unwrap_or(0), source)?;
         let (code, cause) = (Code::ChainDenied, Cause::Chain);
         items.push(ItemAnswer { code, cause, ..ItemAnswer::settled(uncollected) });
@@ -213,18 +226,26 @@ pub(super) fn deny_report(
     Ok(Outcome::Commit(store(draft, at, request.request, body, Code::ChainDenied, items)))
 }
 
-pub(super) fn release(draft: &mut Draft<'_>, session: &[u8]) -> Step<Outcome> {
+pub(super) fn release(draft: &mut Draft<'_>, session: &[u8], cancels: bool) -> Step<Outcome> {
     let answer = Answer::Session { code: Code::Ok, version: 0, items: ItemAnswers::new() };
     let Some(place) = find(draft, session) else {
         return match draft.account().tombstones.find(session) {
             Some(Tombstone { kind: TombstoneKind::Released, .. }) => Ok(Outcome::Replay(answer)),
+            None if cancels => {
+                check_room(draft, 0)?;
+                let (id, forget_at) = (Id::new(session).unwrap_or(Id::EMPTY), long_after(draft));
+                // No number: the session has answered none.
+                bury(draft, Tombstone::new(id, forget_at, TombstoneKind::Released, None));
+                Ok(Outcome::Commit(answer))
+            }
             _ => unknown(draft, session),
         };
     };
     let at = draft.name(place);
     let (id, last) = (draft.session(at).id, draft.session(at).answers.last_request());
     release_all(draft, at);
-    let forget_at = draft.now.plus_ms(draft.limits.tombstone_ms);
+    let forget_at =
+        if cancels { long_after(draft) } else { draft.now.plus_ms(draft.limits.tombstone_ms) };
     bury(draft, Tombstone::new(id, forget_at, TombstoneKind::Released, last));
     Ok(Outcome::Commit(answer))
 }
@@ -239,6 +260,8 @@ enum Found {
     Replay(Answer),
     /// No open session has the id, and the request reports late use.
     Gone,
+    /// The id is unknown, and the request cancels its session.
+    Unknown,
 }
 
 /// Does steps 1 to 3 of UPDATE and TERMINATE: finds the session, answers duplicates, checks IFVERSION.
@@ -251,6 +274,7 @@ fn find_for(
         return match replay_closed(draft, request, body)? {
             Some(answer) => Ok(Found::Replay(answer)),
             None if late::is_reported(request) => Ok(Found::Gone),
+            None if is_cancel(draft, request) => Ok(Found::Unknown),
             None => unknown(draft, request.session),
         };
     };
@@ -269,6 +293,28 @@ fn find_for(
         );
     }
     Ok(Found::Open { at: draft.name(place), below })
+}
+
+/// Reports whether the request cancels a session that is unknown, and reports no use of it.
+fn is_cancel(draft: &Draft<'_>, request: &SessionRequest<'_>) -> bool {
+    request.options.cancel
+        && draft.account().tombstones.find(request.session).is_none()
+        && request.items.iter().all(|item| item.used.unwrap_or(0) == 0)
+}
+
+/// Ends a session that is unknown: its id is used up.
+#[cold]
+fn cancel(
+    draft: &mut Draft<'_>,
+    request: &SessionRequest<'_>,
+    body: &CommandBody,
+    code: Code,
+) -> Step<Outcome> {
+    check_room(draft, 0)?;
+    let settled = ItemAnswer { code, cause: Cause::of(code), ..ItemAnswer::settled(0) };
+    let items: ItemAnswers = request.items.iter().map(|_| settled).collect();
+    store_answered_tombstone(draft, request, body, (code, None), &items);
+    Ok(Outcome::Commit(Answer::Session { code, version: 0, items }))
 }
 
 /// Refuses a command to a session that is not open.
@@ -353,6 +399,23 @@ pub(super) fn stored(
 #[inline]
 fn is_late(draft: &Draft<'_>, at: ItemAt, request: &SessionRequest<'_>, below: bool) -> bool {
     below || draft.item(at).last_grant.is_some_and(|last| request.request < last)
+}
+
+/// Returns where an UPDATE takes the use of one of its items from.
+#[inline]
+fn source_of_use(
+    draft: &Draft<'_>,
+    at: ItemAt,
+    (request, item): (&SessionRequest<'_>, &ItemRequest),
+    below: bool,
+) -> Source {
+    if is_late(draft, at, request, below) {
+        Source::AvailableOnly
+    } else if request.options.keep_hold && item.requested.unwrap_or(0) > 0 {
+        Source::OwnHoldKept
+    } else {
+        Source::OwnHold
+    }
 }
 
 /// Positions in the session of a request's items, in the order of the request.
@@ -497,12 +560,16 @@ fn store_answered_tombstone(
         items: ItemAnswers::from_slice(items),
     };
     let id = Id::new(request.session).unwrap_or(Id::EMPTY);
-    let remembered_ms = if request.options.late_use {
+    let forget_at = if request.options.late_use || request.options.cancel {
         // After a shorter time a repetition would count as late use, so the use would be debited twice.
-        draft.limits.tombstone_ms.max(draft.limits.transaction_ms)
+        long_after(draft)
     } else {
-        draft.limits.tombstone_ms
+        draft.now.plus_ms(draft.limits.tombstone_ms)
     };
-    let forget_at = draft.now.plus_ms(remembered_ms);
     bury(draft, Tombstone::new(id, forget_at, kind, last));
+}
+
+/// Returns when a session is forgotten that a late report or a late RESERVE may still name.
+fn long_after(draft: &Draft<'_>) -> Time {
+    draft.now.plus_ms(draft.limits.tombstone_ms.max(draft.limits.transaction_ms))
 }

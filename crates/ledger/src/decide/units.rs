@@ -136,6 +136,8 @@ pub(super) fn grant(draft: &mut Draft<'_>, at: ItemAt, asked: GrantRequest) -> S
 pub(super) enum Source {
     /// Slices of the item come first; the rest of them goes back.
     OwnHold,
+    /// Slices of the item come first; the rest of them stays held.
+    OwnHoldKept,
     /// `available` only: a late request leaves the hold alone.
     AvailableOnly,
 }
@@ -149,7 +151,7 @@ pub(super) fn settle(draft: &mut Draft<'_>, at: ItemAt, used: i64, source: Sourc
         CountedUnits::of_item(draft, at).begin(draft);
     }
     let mut rest = used;
-    if source == Source::OwnHold {
+    if source != Source::AvailableOnly {
         // A slice that is used up is removed, so the next one becomes the first.
         while rest > 0
             && let Some(&slice) = draft.item(at).slices.first()
@@ -197,17 +199,20 @@ pub(super) fn settle_late(
 
 /// Debits use from `available`, and the rest by the overrun policy. Returns the amount that could not be debited.
 fn debit_use(draft: &mut Draft<'_>, unit: Name, used: i64, overrun: Overrun) -> Step<i64> {
-    let burn = burn_order(draft.account(), unit, draft.now);
-    let rest = debit_in_order(draft, &burn, used)?;
-    if rest == 0 {
-        return Ok(0);
+    let mut rest = used;
+    if overrun != Overrun::Held {
+        let burn = burn_order(draft.account(), unit, draft.now);
+        rest = debit_in_order(draft, &burn, used)?;
+        if rest == 0 {
+            return Ok(0);
+        }
+        // OVERDRAW: a bucket goes below its floor, one that will be refilled if there is one.
+        if let (Some(bucket), Overrun::Overdraw) = (overdrawn_bucket(draft, &burn), overrun) {
+            draft.record_outflow(Op::Overdraw, Posting { bucket, amount: rest })?;
+            return Ok(0);
+        }
     }
-    // OVERDRAW: a bucket goes below its floor, one that will be refilled if there is one.
-    if let (Some(bucket), Overrun::Overdraw) = (overdrawn_bucket(draft, &burn), overrun) {
-        draft.record_outflow(Op::Overdraw, Posting { bucket, amount: rest })?;
-        return Ok(0);
-    }
-    // CLAMP, or no valid bucket: the rest stays uncollected, if the account's total has room for it.
+    // CLAMP, HELD, or no valid bucket: the rest stays uncollected, if the account's total has room for it.
     let totals = &draft.account().uncollected;
     sum(totals.iter().find(|total| total.unit == unit).map_or(0, |total| total.amount), rest)?;
     Ok(rest)

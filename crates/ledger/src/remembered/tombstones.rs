@@ -76,10 +76,9 @@ impl Tombstone {
     /// Returns the highest request number that may have been answered.
     fn highest_answered(&self) -> Option<u32> {
         match self.kind {
-            TombstoneKind::Unknown => self.last,
             TombstoneKind::Answered { request, .. } => Some(request.max(self.last.unwrap_or(0))),
-            // A Change of an older version does not tell it: any number may have been answered.
-            TombstoneKind::Expired | TombstoneKind::Released => Some(self.last.unwrap_or(u32::MAX)),
+            // A session that was never open has answered none.
+            TombstoneKind::Unknown | TombstoneKind::Expired | TombstoneKind::Released => self.last,
         }
     }
 

@@ -263,7 +263,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         memory: Memory::ForNew,
         summary: "Opens a session and grants its items; without items they are asked for later.",
         term: "FirstReservation, CCR-INITIAL, Nchf Create",
-        grammar: "account session request [VALIDITY duration] [TCC duration] [OVERRUN overdraw|clamp] [CLOSEONDENIAL|KEEPOPEN] [DATA blob] [ITEM key unit REQUESTED n [MIN n]]...",
+        grammar: "account session request [VALIDITY duration] [TCC duration] [OVERRUN overdraw|clamp|held] [CLOSEONDENIAL|KEEPOPEN] [DATA blob] [ITEM key unit REQUESTED n [MIN n]]...",
         reply: SESSION_REPLY,
         codes: &[
             Invalid,
@@ -292,7 +292,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         flags: WRITE,
         summary: "Settles what was used, replaces holds with new grants and restarts Tcc.",
         term: "Update, CCR-UPDATE",
-        grammar: "account session request [IFVERSION n] [VALIDITY duration] [TCC duration] [CLOSEONDENIAL] [DATA blob] [LATEUSE [OVERRUN overdraw|clamp]] [ITEM key unit [USED n] [REQUESTED n] [MIN n]]...",
+        grammar: "account session request [IFVERSION n] [VALIDITY duration] [TCC duration] [CLOSEONDENIAL|KEEPHOLD] [DATA blob] [LATEUSE [OVERRUN overdraw|clamp|held]] [ITEM key unit [USED n] [REQUESTED n] [MIN n]]...",
         reply: SESSION_REPLY,
         codes: &[
             Invalid,
@@ -310,7 +310,8 @@ pub(super) const COMMANDS: &[Spec] = &[
         example: "SCUR.UPDATE alice call-1 1 ITEM 1 cent USED 150 REQUESTED 200",
         notes: "Use in a unit for which the account has no bucket is uncollected, all of it, with the code OK: it was used.\n\
                 The same key with another unit is another item. Units are told apart by case.\n\
-                LATEUSE settles what was used where the session is not open: docs/ledger.md section 9.",
+                LATEUSE settles what was used where the session is not open: docs/ledger.md section 9.\n\
+                With KEEPHOLD an item that asks and is denied keeps what it held; without, it holds nothing then.",
         ..BASE
     },
     Spec {
@@ -321,7 +322,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         flags: WRITE,
         summary: "Settles what was used, releases the rest and closes the session.",
         term: "Clear, Delete, CCR-TERMINATION",
-        grammar: "account session request [IFVERSION n] [LATEUSE [OVERRUN overdraw|clamp]] [ITEM key unit USED n]...",
+        grammar: "account session request [IFVERSION n] [CANCEL] [LATEUSE [OVERRUN overdraw|clamp|held]] [ITEM key unit USED n]...",
         reply: SESSION_REPLY,
         codes: &[
             Invalid,
@@ -335,23 +336,25 @@ pub(super) const COMMANDS: &[Spec] = &[
             Overflow,
         ],
         example: "SCUR.TERMINATE alice call-1 2 ITEM 1 cent USED 80",
-        notes: "LATEUSE settles what was used where the session is not open: docs/ledger.md section 9.",
+        notes: "LATEUSE settles what was used where the session is not open: docs/ledger.md section 9.\n\
+                CANCEL ends a session that is not known yet, too: its SCUR.RESERVE, should it come later, opens nothing.",
         ..BASE
     },
     Spec {
         id: CommandId::ScurWrite(ScurWriteId::Release),
         name: "SCUR.RELEASE",
         role: Role::Provision,
-        arity: 3,
+        arity: -3,
         flags: WRITE,
         summary: "Closes a session and releases all that it holds; nothing is debited.",
         term: "abort by the operator",
-        grammar: "account session",
+        grammar: "account session [CANCEL]",
         reply: RELEASE_REPLY,
-        codes: &[Invalid, UnknownAccount, UnknownSession],
+        codes: &[Invalid, UnknownAccount, UnknownSession, Busy],
         example: "SCUR.RELEASE alice call-2",
         example_needs: &["SCUR.RESERVE alice call-2 0 ITEM 1 cent REQUESTED 200"],
-        notes: "The array of items is empty, and there is no cause: a RELEASE is never denied.",
+        notes: "The array of items is empty, and there is no cause: a RELEASE is never denied.\n\
+                CANCEL ends a session that is not known yet, too: its SCUR.RESERVE, should it come later, opens nothing.",
         ..BASE
     },
     Spec {

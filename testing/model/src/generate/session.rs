@@ -14,9 +14,10 @@ const BLOBS: &[&[u8]] = &[b"", b"x", b"xyz", b"long"];
 impl Generator {
     pub(super) fn reserve(&mut self, pair: &Pair) -> Op {
         let mut request = self.request(pair, false);
-        request.options.overrun = match self.random.below(4) {
+        request.options.overrun = match self.random.below(5) {
             0 => Some(Overrun::Overdraw),
             1 => Some(Overrun::Clamp),
+            2 => Some(Overrun::Held),
             _ => None,
         };
         request.options.keep_open = self.random.one_in(4);
@@ -36,6 +37,8 @@ impl Generator {
     pub(super) fn update(&mut self, pair: &Pair) -> Op {
         let mut request = self.request(pair, true);
         self.late_use(&mut request);
+        request.options.keep_hold = self.random.one_in(3);
+        request.options.close_on_denial &= !request.options.keep_hold || self.random.one_in(10);
         for _ in 0..self.count(pair) {
             let mut item = self.item();
             if !self.random.one_in(3) {
@@ -59,6 +62,7 @@ impl Generator {
         (request.options.validity_ms, request.options.tcc_ms) = (None, None);
         (request.options.close_on_denial, request.blob) = (false, None);
         self.late_use(&mut request);
+        request.options.cancel = self.random.one_in(4);
         for _ in 0..self.count(pair) {
             let mut item = self.item();
             item.used = Some(self.amount_or_zero());
@@ -74,7 +78,8 @@ impl Generator {
             request.session = self.random.pick(IDS).to_string();
         }
         if self.random.one_in(if request.options.late_use { 3 } else { 40 }) {
-            request.options.overrun = Some(self.random.pick(&[Overrun::Overdraw, Overrun::Clamp]));
+            request.options.overrun =
+                Some(self.random.pick(&[Overrun::Overdraw, Overrun::Clamp, Overrun::Held]));
         }
     }
 
@@ -191,7 +196,7 @@ impl Generator {
                 if request.options.overrun.is_some() { None } else { Some(Overrun::Clamp) };
             return;
         }
-        match self.random.below(10) {
+        match self.random.below(11) {
             0 => item.used = Some(item.used.unwrap_or(0)),
             1 => item.min = Some(1),
             2 => item.min = None,
@@ -200,7 +205,8 @@ impl Generator {
             5 => request.options.close_on_denial = !request.options.close_on_denial,
             6 => request.options.keep_open = !request.options.keep_open,
             7 => request.options.late_use = !request.options.late_use,
-            8 => item.used = item.used.map(|used| used / 2 + 1),
+            8 => request.options.keep_hold = !request.options.keep_hold,
+            9 => item.used = item.used.map(|used| used / 2 + 1),
             _ => item.requested = item.requested.map(|requested| requested / 2 + 1),
         }
     }

@@ -1,4 +1,4 @@
-//! The complete body of a request: the command and all its arguments but IFVERSION and LATEUSE.
+//! The complete body of a request: the command and all its arguments but IFVERSION, LATEUSE and CANCEL.
 
 use scurry_ledger::{Command, SessionOptions, SessionRequest};
 
@@ -24,7 +24,8 @@ fn requested(command: &str, request: &SessionRequest<'_>) -> String {
             format!("{} {:?} {used} {requested} {min}", item.key, item.unit)
         })
         .collect();
-    let options = SessionOptions { if_version: None, late_use: false, ..request.options };
+    let options =
+        SessionOptions { if_version: None, late_use: false, cancel: false, ..request.options };
     format!(
         "{command} {:?} {} {options:?} {:?} {items:?}",
         request.session, request.request, request.blob,

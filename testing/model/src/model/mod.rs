@@ -183,7 +183,9 @@ fn dispatch(
         Command::Reserve(request) => session::reserve(account, context, request, body),
         Command::Update(request) => session::update(account, context, request, body),
         Command::Terminate(request) => session::terminate(account, context, request, body),
-        Command::Release { session } => session::release(account, context, session),
+        Command::Release { session, cancel } => {
+            session::release(account, context, session, *cancel)
+        }
         _ => balance::execute(account, context, command, body),
     }
 }

@@ -34,7 +34,17 @@ pub(super) fn release_all(state: &mut State, session: &str, now: i64) -> Result<
     release(state, session, |_| true, now)
 }
 
-/// Settles use (section 7). Returns the uncollected amount.
+/// Gives back every slice of an item that a request lists.
+pub(super) fn release_listed(
+    state: &mut State,
+    session: &str,
+    item: &ItemRequest,
+    now: i64,
+) -> Result<(), Code> {
+    release(state, session, |known| known.is(item), now)
+}
+
+/// Settles use (section 7), and leaves the rest of the hold. Returns the uncollected amount.
 pub(super) fn settle(
     state: &mut State,
     session: &str,
@@ -65,7 +75,11 @@ pub(super) fn settle(
         }
     }
     state.after_use(unit, Some(&key), (used, rest), &left);
-    let (mut debits, rest) = state.spread(unit, rest, now);
+    let (mut debits, rest) = match overrun {
+        // Beyond the hold nothing is debited.
+        Overrun::Held => (vec![], rest),
+        _ => state.spread(unit, rest, now),
+    };
     let mut uncollected = rest;
     // Overdraw debits the rest from one bucket, below its floor.
     if let (Overrun::Overdraw, true, Some(payer)) =
@@ -87,10 +101,6 @@ pub(super) fn settle(
         open.item_or_new(item).uncollected += uncollected;
     }
     state.fits()?;
-    // The rest of the old hold goes back.
-    if !late {
-        release(state, session, |known| known.is(item), now)?;
-    }
     Ok(uncollected)
 }
 
@@ -105,7 +115,10 @@ pub(super) fn settle_late(
     let used = i128::from(item.used.unwrap_or(0));
     let left = state.before_use(unit, Some(&key), used, now);
     state.after_use(unit, Some(&key), (used, used), &left);
-    let (mut debits, mut rest) = state.spread(unit, used, now);
+    let (mut debits, mut rest) = match overrun {
+        Overrun::Held => (vec![], used),
+        _ => state.spread(unit, used, now),
+    };
     let payer = state.pays_overrun(unit, now);
     if let (Overrun::Overdraw, Some(payer), true) = (overrun, payer, rest > 0) {
         state.bucket(payer).ok_or(Code::UnknownBucket)?.overdrawn += rest;

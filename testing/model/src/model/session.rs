@@ -74,9 +74,10 @@ fn late_use(
     // With as many stored answers above it, its own answer could not be stored.
     let above = |closed: &Closed| closed.late.iter().filter(|late| late.0 > number).count();
     require(known.is_none_or(|closed| above(closed) < limits.answers_max), Code::OutOfWindow)?;
-    let ids = state.sessions.len() + state.tombstones(now).count();
     // A new tombstone needs room.
-    require(known.is_some() || ids < limits.session_ids_max, Code::Busy)?;
+    if known.is_none() {
+        room_for_id(state, context)?;
+    }
     let overrun = terms(request, limits).overrun;
     let mut uncollected = vec![];
     for item in request.items {
@@ -107,14 +108,14 @@ fn late_use(
 }
 
 /// Closes a session that has given back its slices.
-fn close(state: &mut State, context: Context<'_>, session: &str, end: End, late_use: bool) {
+fn close(state: &mut State, context: Context<'_>, session: &str, end: End, long: bool) {
     let mut highest = state.sessions.remove(session).and_then(|session| session.highest());
     if let End::Request(number, ..) = &end {
         highest = highest.max(Some(*number));
     }
     let Limits { tombstone_ms, transaction_ms, .. } = *context.limits;
-    // A session that accepts late use is remembered at least as long as a transaction.
-    let remembered = if late_use { tombstone_ms.max(transaction_ms) } else { tombstone_ms };
+    // A session of which late use, or the RESERVE after a cancel, may come is remembered as long as a transaction.
+    let remembered = if long { tombstone_ms.max(transaction_ms) } else { tombstone_ms };
     let forget = context.now.saturating_add(remembered);
     state.closed.push(Closed { id: session.to_string(), forget, end, highest, late: vec![] });
 }
@@ -149,6 +150,7 @@ pub(super) fn reserve(
     let (now, limits, number) = (context.now, context.limits, request.request);
     let session = fields(context, request)?;
     require(request.options.if_version.is_none() && !request.options.late_use, Code::Invalid)?;
+    require(!request.options.keep_hold && !request.options.cancel, Code::Invalid)?;
     require(!request.options.keep_open || !request.options.close_on_denial, Code::Invalid)?;
     for item in request.items {
         let requested = item.requested.unwrap_or(0);
@@ -226,6 +228,8 @@ enum Found<'a> {
     Open(&'a mut State, bool),
     /// The session is not open, and the request reports late use.
     Gone(&'a mut State),
+    /// Nothing is known of the session, which the request cancels.
+    Unknown(&'a mut State),
 }
 
 /// Executes steps 1 to 3 of UPDATE and TERMINATE.
@@ -249,6 +253,11 @@ fn find<'a>(
             Code::UnknownSession,
         ) {
             Err(Refusal::Reject(Code::UnknownSession)) | Ok(()) if late => Ok(Found::Gone(state)),
+            Ok(())
+                if request.options.cancel && !has_use && !state.remembers(session, context.now) =>
+            {
+                Ok(Found::Unknown(state))
+            }
             Ok(()) => Err(Code::UnknownSession.into()),
             Err(refusal) => Err(refusal),
         };
@@ -285,7 +294,9 @@ pub(super) fn update(
 ) -> Result<Answer, Refusal> {
     let (now, number) = (context.now, request.request);
     let session = fields(context, request)?;
-    require(!request.options.keep_open, Code::Invalid)?;
+    require(!request.options.keep_open && !request.options.cancel, Code::Invalid)?;
+    let exclusive = [request.options.keep_hold, request.options.close_on_denial];
+    require(exclusive != [true, true], Code::Invalid)?;
     require(request.options.overrun.is_none() || request.options.late_use, Code::Invalid)?;
     for item in request.items {
         let requested = item.requested.unwrap_or(0);
@@ -298,6 +309,7 @@ pub(super) fn update(
     let (state, below) = match find(account, context, &session, request, &body)? {
         Found::Open(state, below) => (state, below),
         Found::Gone(state) => return late_use(state, context, request, body, Code::Ok),
+        Found::Unknown(_) => return Err(Code::UnknownSession.into()),
     };
 
     let late = late_items(state, &session, request, below);
@@ -318,7 +330,15 @@ pub(super) fn update(
     for ((item, &late), answer) in request.items.iter().zip(&late).zip(&mut items) {
         if item.requested.unwrap_or(0) > 0 && !late {
             let uncollected = answer.uncollected;
+            // KEEPHOLD: what the item still holds goes back, and is held again if nothing is granted for it.
+            let held = state.clone();
+            if request.options.keep_hold {
+                money::release_listed(state, &session, item, now)?;
+            }
             let granted = money::grant(state, &session, item, number, now)?;
+            if request.options.keep_hold && granted.code != Code::Ok {
+                *state = held;
+            }
             *answer = ItemAnswer { uncollected, ..granted };
         }
     }
@@ -352,7 +372,11 @@ fn settle_items(
 ) -> Result<Vec<i64>, Code> {
     let mut uncollected = vec![];
     for (item, &late) in request.items.iter().zip(late) {
+        let keeps = request.options.keep_hold && item.requested.unwrap_or(0) > 0;
         let amount = money::settle(state, session, item, late, now)?;
+        if !late && !keeps {
+            money::release_listed(state, session, item, now)?;
+        }
         uncollected.push(i64::try_from(amount).map_err(|_| Code::Overflow)?);
     }
     Ok(uncollected)
@@ -396,7 +420,7 @@ pub(super) fn terminate(
     require(supervision.is_none(), Code::Invalid)?;
     require(request.options.overrun.is_none() || request.options.late_use, Code::Invalid)?;
     require(!request.options.close_on_denial && request.blob.is_none(), Code::Invalid)?;
-    require(!request.options.keep_open, Code::Invalid)?;
+    require(!request.options.keep_open && !request.options.keep_hold, Code::Invalid)?;
     for item in request.items {
         require(item.requested.is_none() && item.min.is_none(), Code::Invalid)?;
         require(item.used.is_some_and(|used| used >= 0), Code::Invalid)?;
@@ -404,6 +428,7 @@ pub(super) fn terminate(
     let state = match find(account, context, &session, request, &body)? {
         Found::Open(state, _) => state,
         Found::Gone(state) => return late_use(state, context, request, body, Code::Ok),
+        Found::Unknown(state) => return cancel(state, context, request, body, Code::Ok),
     };
     let on_time = vec![false; request.items.len()];
     let uncollected = settle_items(state, &session, request, &on_time, context.now)?;
@@ -411,8 +436,30 @@ pub(super) fn terminate(
     let items = all_items(Code::Ok, &uncollected);
     let answer = Answer::Session { code: Code::Ok, version: 0, items };
     let end = End::Request(request.request, body, answer.clone());
-    close(state, context, &session, end, request.options.late_use);
+    close(state, context, &session, end, request.options.late_use || request.options.cancel);
     Ok(answer)
+}
+
+/// Ends a session of which nothing is known (section 9).
+fn cancel(
+    state: &mut State,
+    context: Context<'_>,
+    request: &Request<'_>,
+    body: String,
+    code: Code,
+) -> Result<Answer, Refusal> {
+    let session = id(request.session)?;
+    room_for_id(state, context)?;
+    let items = all_items(code, &vec![0; request.items.len()]);
+    let answer = Answer::Session { code, version: 0, items };
+    close(state, context, &session, End::Request(request.request, body, answer.clone()), true);
+    Ok(answer)
+}
+
+/// Refuses a new session id without room for it.
+fn room_for_id(state: &State, context: Context<'_>) -> Result<(), Code> {
+    let ids = state.sessions.len() + state.tombstones(context.now).count();
+    require(ids < context.limits.session_ids_max, Code::Busy)
 }
 
 /// Executes a RESERVE that its chain denies (section 15). It opens nothing, or with KEEPOPEN a session without grants.
@@ -465,6 +512,7 @@ pub(super) fn deny_report(
     let session = id(request.session)?;
     let (state, below) = match find(account, context, &session, request, &body)? {
         Found::Gone(state) => return late_use(state, context, request, body, Code::ChainDenied),
+        Found::Unknown(state) => return cancel(state, context, request, body, Code::ChainDenied),
         Found::Open(state, below) => (state, below),
     };
     let late = match may_be_late {
@@ -480,9 +528,16 @@ pub(super) fn release(
     account: &mut Option<State>,
     context: Context<'_>,
     session: &[u8],
+    cancel: bool,
 ) -> Result<Answer, Refusal> {
     let session = id(session)?;
     let state = account.as_mut().ok_or(Code::UnknownAccount)?;
+    let answer = Answer::Session { code: Code::Ok, version: 0, items: ItemAnswers::new() };
+    if cancel && !state.sessions.contains_key(&session) && !state.remembers(&session, context.now) {
+        room_for_id(state, context)?;
+        close(state, context, &session, End::Released(answer.clone()), true);
+        return Ok(answer);
+    }
     if !state.sessions.contains_key(&session) {
         let closed = state.tombstones(context.now).find(|closed| closed.id == session);
         return Err(match closed.map(|closed| &closed.end) {
@@ -491,7 +546,6 @@ pub(super) fn release(
         });
     }
     money::release_all(state, &session, context.now)?;
-    let answer = Answer::Session { code: Code::Ok, version: 0, items: ItemAnswers::new() };
-    close(state, context, &session, End::Released(answer.clone()), false);
+    close(state, context, &session, End::Released(answer.clone()), cancel);
     Ok(answer)
 }

@@ -371,6 +371,11 @@ impl State {
         take(first.chain(then), amount)
     }
 
+    /// Reports whether the session has a tombstone.
+    pub(crate) fn remembers(&self, session: &str, now: i64) -> bool {
+        self.tombstones(now).any(|closed| closed.id == session)
+    }
+
     /// Returns the closed sessions that are remembered.
     pub(crate) fn tombstones(&self, now: i64) -> impl Iterator<Item = &Closed> {
         self.closed.iter().filter(move |closed| closed.forget > now)

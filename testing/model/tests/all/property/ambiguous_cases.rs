@@ -92,7 +92,12 @@ impl AmbiguousCases {
     fn is_in_other_words(&self, step: &Step<'_>) -> bool {
         let Some(request) = step.op.request() else { return false };
         let plain = |request: &Request| Request {
-            options: SessionOptions { if_version: None, late_use: false, ..request.options },
+            options: SessionOptions {
+                if_version: None,
+                late_use: false,
+                cancel: false,
+                ..request.options
+            },
             ..request.clone()
         };
         let of_body = |op: &Op| op.request().map(plain) == Some(plain(request));
