@@ -22,6 +22,7 @@
 use crate::framing::{
     ENTRY_HEADER_LEN, FRAME_LEN_MAX, FrameError, FrameStart, Framing, Seal, number, word,
 };
+use crate::log_numbers::{Index, Sequence, Term};
 
 /// Offset of the first byte that the checksum covers.
 const CHECKED_FROM: usize = 8;
@@ -30,11 +31,11 @@ const CHECKED_FROM: usize = 8;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LogEntry {
     /// Term in which a leader appended it.
-    pub term: u64,
+    pub term: Term,
     /// Index of the entry, from 1. A mark has the index and term of the entry before it.
-    pub index: u64,
+    pub index: Index,
     /// Greatest index that the node which wrote the frame knew to be committed.
-    pub committed: u64,
+    pub committed: Index,
     /// Checksum over all entries before it, in order.
     pub chain: u32,
     /// Checksum of the part that is the same on every node.
@@ -45,8 +46,8 @@ impl LogEntry {
     /// Returns the chain of the next entry. After a mark the chain is the mark's own.
     pub fn next_chain(&self, seal: Seal) -> u32 {
         let mut bytes = [0; 20];
-        bytes[..8].copy_from_slice(&self.term.to_le_bytes());
-        bytes[8..16].copy_from_slice(&self.index.to_le_bytes());
+        bytes[..8].copy_from_slice(&self.term.get().to_le_bytes());
+        bytes[8..16].copy_from_slice(&self.index.get().to_le_bytes());
         bytes[16..].copy_from_slice(&self.content.to_le_bytes());
         seal.on(self.chain, &bytes)
     }
@@ -77,12 +78,12 @@ pub fn content_of(seal: Seal, bytes: &[u8]) -> Option<u32> {
 
 /// Makes a frame an entry in the log of this node. `synced` is the greatest sequence known to be on its device. Returns
 /// false if `bytes` are shorter than a header.
-pub fn put_entry(seal: Seal, bytes: &mut [u8], entry: &LogEntry, synced: u64) -> bool {
+pub fn put_entry(seal: Seal, bytes: &mut [u8], entry: &LogEntry, synced: Sequence) -> bool {
     let Some(head) = bytes.get_mut(..ENTRY_HEADER_LEN) else { return false };
-    head[16..24].copy_from_slice(&synced.to_le_bytes());
-    head[36..44].copy_from_slice(&entry.term.to_le_bytes());
-    head[44..52].copy_from_slice(&entry.index.to_le_bytes());
-    head[52..60].copy_from_slice(&entry.committed.to_le_bytes());
+    head[16..24].copy_from_slice(&synced.get().to_le_bytes());
+    head[36..44].copy_from_slice(&entry.term.get().to_le_bytes());
+    head[44..52].copy_from_slice(&entry.index.get().to_le_bytes());
+    head[52..60].copy_from_slice(&entry.committed.get().to_le_bytes());
     head[60..64].copy_from_slice(&entry.chain.to_le_bytes());
     head[64..68].copy_from_slice(&entry.content.to_le_bytes());
     let checksum = seal.checksum(&head[CHECKED_FROM..]);
@@ -124,9 +125,9 @@ pub(crate) fn reopen(whole: &[u8]) -> Option<(Framing<'_>, LogEntry)> {
     let numbers = [number(whole, 8)?, number(whole, 16)?, number(whole, 24)?];
     let body = whole.get(ENTRY_HEADER_LEN..)?;
     let entry = LogEntry {
-        term: number(whole, 36)?,
-        index: number(whole, 44)?,
-        committed: number(whole, 52)?,
+        term: Term(number(whole, 36)?),
+        index: Index(number(whole, 44)?),
+        committed: Index(number(whole, 52)?),
         chain: word(whole, 60)?,
         content: word(whole, 64)?,
     };

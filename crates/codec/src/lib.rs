@@ -6,6 +6,7 @@
 
 extern crate alloc;
 
+mod byte_count;
 mod change;
 mod chunk;
 mod chunk_writer;
@@ -21,6 +22,7 @@ mod header;
 mod image;
 mod log_base;
 mod log_header;
+mod log_numbers;
 mod pairs;
 mod passed;
 mod pen;
@@ -33,6 +35,7 @@ mod untrusted_image;
 mod varint;
 mod writer;
 
+pub use byte_count::ByteCount;
 pub use change::{ChangeError, ChangeVisitor, decode_change, encode_change, read_change};
 pub use chunk::{Chunk, Chunked, Entries, Positions, checked_chunk, read_chunk};
 pub use chunk_writer::ChunkWriter;
@@ -51,6 +54,7 @@ pub use image::{
 };
 pub use log_base::LogBase;
 pub use log_header::{Ballot, SegmentHeader, SyncedPart};
+pub use log_numbers::{Index, LogPosition, Sequence, Term};
 pub use passed::{
     BucketAmounts, BucketAmountsIter, DeferredRecord, Passed, RecordSubject, read_raw_record,
 };

@@ -18,6 +18,7 @@
 //! | | checksum u32 of all before it |
 
 use crate::header::{self, FORMAT_LEN, FileKind, Format};
+use crate::log_numbers::{Index, LogPosition, Sequence, Term};
 use crate::{Checksum, HeaderError};
 use alloc::vec::Vec;
 
@@ -29,11 +30,11 @@ const COUNTS_AT: usize = FORMAT_LEN + 8 + 4 + 8 + 8 + 8 + 8 + 4;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LogBase {
     /// Index of the entry.
-    pub index: u64,
+    pub index: Index,
     /// Term of the entry.
-    pub term: u64,
+    pub term: Term,
     /// Sequence of the last record of the entry.
-    pub sequence: u64,
+    pub sequence: Sequence,
     /// Time of the entry, ms since 1970.
     pub at: i64,
     /// Chain of the next entry.
@@ -48,6 +49,11 @@ impl LogBase {
     /// Greatest length of a base, bytes.
     pub const LEN_MAX: usize = COUNTS_AT + 2 + 2 * 255 * 8 + 4;
 
+    /// Returns the end of the entry.
+    pub fn position(&self) -> LogPosition {
+        LogPosition { index: self.index, sequence: self.sequence }
+    }
+
     /// Appends the bytes of the base, for the log with this id and core.
     ///
     /// # Panics
@@ -61,9 +67,9 @@ impl LogBase {
         let fields = [
             &log_id.to_le_bytes()[..],
             &core.to_le_bytes(),
-            &index.to_le_bytes(),
-            &term.to_le_bytes(),
-            &sequence.to_le_bytes(),
+            &index.get().to_le_bytes(),
+            &term.get().to_le_bytes(),
+            &sequence.get().to_le_bytes(),
             &at.to_le_bytes(),
             &chain.to_le_bytes(),
             &counts,
@@ -84,7 +90,8 @@ impl LogBase {
             return Err(HeaderError::Short);
         }
         let log = (fields.u64()?, fields.u32()?);
-        let (index, term, sequence) = (fields.u64()?, fields.u64()?, fields.u64()?);
+        let (index, term) = (Index(fields.u64()?), Term(fields.u64()?));
+        let sequence = Sequence(fields.u64()?);
         let (at, chain) = (fields.u64()?.cast_signed(), fields.u32()?);
         let _counts: [u8; 2] = fields.read_array()?;
         let mut nodes = |count| (0..count).map(|_| fields.u64()).collect::<Result<Vec<u64>, _>>();

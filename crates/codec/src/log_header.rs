@@ -12,6 +12,7 @@
 //! | 30 | checksum u32 of all before it |
 
 use crate::header::{self, FORMAT_LEN, FileKind, Format};
+use crate::log_numbers::Term;
 use crate::{Checksum, HeaderError, LogFormat};
 use alloc::vec::Vec;
 
@@ -55,7 +56,7 @@ pub struct Ballot {
     /// Core that the log belongs to.
     pub core: u32,
     /// Greatest term that the node has seen.
-    pub term: u64,
+    pub term: Term,
     /// Node that it has voted for in this term, 0 for none.
     pub vote: u64,
 }
@@ -111,7 +112,7 @@ impl Ballot {
         let fields = [
             &self.log_id.to_le_bytes()[..],
             &self.core.to_le_bytes(),
-            &self.term.to_le_bytes(),
+            &self.term.get().to_le_bytes(),
             &self.vote.to_le_bytes(),
         ];
         header::encode(BALLOT, &fields, checksum, out);
@@ -123,7 +124,7 @@ impl Ballot {
         Ok(Ballot {
             log_id: fields.u64()?,
             core: fields.u32()?,
-            term: fields.u64()?,
+            term: Term(fields.u64()?),
             vote: fields.u64()?,
         })
     }

@@ -5,8 +5,8 @@
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use scurry_consensus::replica::{
-    Base, Descriptor, Effects, Index, Members, Message, NodeId, Recovered, Replica, Role, Sequence,
-    Settings, Term, Vote,
+    Base, ByteCount, Descriptor, Effects, Index, Members, Message, NodeId, Recovered, Replica,
+    Role, Sequence, Settings, Term, Vote,
 };
 use std::time::{Duration, Instant};
 
@@ -48,8 +48,12 @@ fn entries(group: &mut [Replica]) -> [Duration; 2] {
     let begin = Instant::now();
     let (mut sent, mut tickets) = (Vec::new(), Vec::new());
     for first in 0..u64::from(ENTRIES) {
-        let frame =
-            Descriptor { first: Sequence(first), last: Sequence(first), len: 200, checksum: 7 };
+        let frame = Descriptor {
+            first: Sequence(first),
+            last: Sequence(first),
+            len: ByteCount(200),
+            checksum: 7,
+        };
         group[0].append(frame).expect("it leads, and the window is not full");
         let effects = group[0].effects();
         sent.extend(effects.send);

@@ -23,7 +23,7 @@ mod wire;
 
 pub use effects::{Effects, Role, RoleAndTerm, Store, Vote};
 pub use entry::{Descriptor, Entry, EntryKind, Members, MembersError, Membership};
-pub use ids::{Index, NodeId, ReadTicket, Sequence, Term, Ticket};
+pub use ids::{ByteCount, Index, NodeId, ReadTicket, Sequence, Term, Ticket};
 pub use log::{Base, Recovered, RecoveredError};
 pub use message::{DecodeError, Message};
 pub use settings::{Settings, SettingsError};
@@ -55,7 +55,7 @@ pub enum AppendError {
     NotLeader(#[from] NotLeader),
     /// Too many bytes are uncommitted.
     #[error("{0} bytes are not committed: wait for the other nodes")]
-    Full(u64),
+    Full(ByteCount),
     /// Leadership is being transferred to another node.
     #[error("leadership is on its way to node {0}: wait for its end")]
     Moving(NodeId),
@@ -168,7 +168,7 @@ impl Replica {
             election_tick: election,
             heartbeat_tick: usize::from(settings.heartbeat_ticks),
             applied: log.base().index.0,
-            max_size_per_msg: settings.append_bytes,
+            max_size_per_msg: settings.append_bytes.get(),
             max_inflight_msgs: settings.window,
             check_quorum: true,
             pre_vote: true,
@@ -183,7 +183,7 @@ impl Replica {
             // The engine's priority refuses votes, which could leave two of three nodes without a leader.
             priority: 0,
             max_uncommitted_size: raft::NO_LIMIT,
-            max_committed_size_per_ready: settings.append_bytes,
+            max_committed_size_per_ready: settings.append_bytes.get(),
         };
         let membership = Membership { members: log.base().members.clone(), outgoing: Vec::new() };
         let stores = Stores::new(log.vote(), log.last());
@@ -302,8 +302,8 @@ impl Replica {
             return Err(AppendError::Moving(to));
         }
         let uncommitted = self.uncommitted_bytes();
-        let with_this = uncommitted + u64::from(descriptor.len);
-        if uncommitted > 0 && with_this > self.settings.uncommitted_bytes {
+        let with_this = uncommitted + descriptor.len;
+        if uncommitted > ByteCount(0) && with_this > self.settings.uncommitted_bytes {
             return Err(AppendError::Full(uncommitted));
         }
         let index = self.propose(EntryKind::Frame(descriptor));
@@ -577,7 +577,7 @@ impl Replica {
     }
 
     /// Returns the bytes of frames that are not committed.
-    pub fn uncommitted_bytes(&self) -> u64 {
+    pub fn uncommitted_bytes(&self) -> ByteCount {
         self.engine.store().bytes(self.committed(), self.last())
     }
 

@@ -2,13 +2,13 @@
 //! style of the manifest; docs/formats/group.md.
 
 use crate::sealed::{Unreadable, body_of, sealed};
-use scurry_codec::GroupMember;
+use scurry_codec::{ByteCount, GroupMember};
 use std::fmt::Write;
 
 /// The newest format that is read.
 pub(crate) const GROUP_FORMAT: u32 = 1;
 /// Longest valid file: enough for some hundred nodes with many threads. A longer one is damaged.
-pub(crate) const GROUP_LEN_MAX: u64 = 1 << 20;
+pub(crate) const GROUP_LEN_MAX: ByteCount = ByteCount(1 << 20);
 
 const TITLE: &str = "scurry group format ";
 /// Placeholder for an empty list of ports.

@@ -15,6 +15,7 @@
 //! one.
 
 use crate::sealed::{Unreadable, body_of, sealed};
+use scurry_codec::ByteCount;
 use scurry_engine::LogId;
 use std::fmt::Write;
 
@@ -24,7 +25,7 @@ pub const FORMAT: u32 = 1;
 /// later generation begins with snapshots.
 const GENERATION_FIRST: u32 = 1;
 /// Longest valid file; no format needs more.
-pub(crate) const LEN_MAX: u64 = 4_096;
+pub(crate) const LEN_MAX: ByteCount = ByteCount(4_096);
 
 const TITLE: &str = "scurry store format ";
 
@@ -77,7 +78,7 @@ impl Manifest {
             writeln!(text, "restored {restored}").expect("a string takes everything");
         }
         let text = sealed(text);
-        assert!(text.len() as u64 <= LEN_MAX, "a manifest is longer than is read");
+        assert!(ByteCount::of(text.as_bytes()) <= LEN_MAX, "a manifest is longer than is read");
         text
     }
 
@@ -146,7 +147,7 @@ mod tests {
             },
         ] {
             let text = manifest.to_text();
-            assert!(text.len() as u64 <= LEN_MAX);
+            assert!(ByteCount::of(text.as_bytes()) <= LEN_MAX);
             assert_eq!(Manifest::from_bytes(text.as_bytes()), Ok(manifest));
         }
     }

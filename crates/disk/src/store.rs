@@ -14,7 +14,8 @@ use crate::mark;
 use crate::reach::{self, read_least};
 use crate::sealed::Unreadable;
 use crate::store_error::StoreError;
-use scurry_engine::{LogBallot, LogReach, Note, NoteFile, RequiredExtent, Vote};
+use scurry_codec::ByteCount;
+use scurry_engine::{LogBallot, LogReach, Note, NoteFile, RequiredExtent, Term, Vote};
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
@@ -129,7 +130,7 @@ impl Store {
         &self,
         manifest: &Manifest,
         vote: Vote,
-        logged: u64,
+        logged: Term,
     ) -> Result<(), StoreError> {
         let path = ballot::path_of(&self.path, manifest.generation);
         let voted = vote.term;
@@ -293,11 +294,11 @@ pub fn read_group(directory: &Path) -> Result<Option<GroupFile>, StoreError> {
 }
 
 /// Reads a file, at most `len_max` + 1 bytes. None when it does not exist.
-fn read_whole(path: &Path, len_max: u64) -> io::Result<Option<Vec<u8>>> {
+fn read_whole(path: &Path, len_max: ByteCount) -> io::Result<Option<Vec<u8>>> {
     let mut bytes = Vec::new();
     match File::open(path) {
         Ok(file) => {
-            file.take(len_max + 1).read_to_end(&mut bytes).map_err(cannot("read", path))?;
+            file.take(len_max.get() + 1).read_to_end(&mut bytes).map_err(cannot("read", path))?;
             Ok(Some(bytes))
         }
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),

@@ -1,7 +1,7 @@
 //! Why a store does not open, and what to do about it.
 
 use crate::group_file::GROUP_FORMAT;
-use scurry_engine::NoteError;
+use scurry_engine::{NoteError, Term};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
@@ -109,17 +109,19 @@ pub enum StoreError {
     },
     /// The log of a node has entries of a later term than its last vote.
     #[error(
-        "{} has votes up to term {voted}, and the log has entries of term {logged}: a vote that this node has given \
+        "{} has votes up to term {}, and the log has entries of term {}: a vote that this node has given \
          since is lost, and {REJOIN}",
-        path.display()
+        path.display(),
+        .voted.get(),
+        .logged.get()
     )]
     OldBallot {
         /// The file.
         path: PathBuf,
         /// The term of the last vote.
-        voted: u64,
+        voted: Term,
         /// The term of the last entry.
-        logged: u64,
+        logged: Term,
     },
     /// A node of a group was started as a single server.
     #[error(

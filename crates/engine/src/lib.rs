@@ -59,7 +59,7 @@ pub use recovery::{
     GroupEntry, GroupLog, Progress, Recovered, RecoveryEnd, RecoveryError, RequiredExtent, Sink,
     look_at_group, recover, survey_group,
 };
-pub use scurry_codec::{HashKey, LogBase};
+pub use scurry_codec::{ByteCount, HashKey, Index, LogBase, LogPosition, Sequence, Term};
 pub use shard::{ChangedKeys, ReplayError, Shard, Step};
 pub use snapshot::{
     Piece, Ranges, Snapshot, SnapshotError, SnapshotReader, SnapshotSequences, SnapshotWriter,

@@ -3,7 +3,7 @@
 //! in order, several ahead of the acknowledgements; lost ones are sent again.
 
 use crate::peers::CatchUp;
-use scurry_consensus::replica::{Index, NodeId};
+use scurry_consensus::replica::{ByteCount, Index, NodeId};
 use scurry_consensus::shard::{FrameBytes, SnapshotMessage, SnapshotOffer};
 use scurry_disk::Directory;
 use scurry_engine::{Disk, File, LogId, clear_incoming, incoming_name, snapshot_name};
@@ -13,9 +13,9 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 /// Bytes of one part.
-const PART_LEN: u64 = 1 << 20;
+const PART_LEN: ByteCount = ByteCount(1 << 20);
 /// Most bytes that are sent and not acknowledged.
-const AHEAD_LEN: u64 = 4 * PART_LEN;
+const AHEAD_LEN: ByteCount = ByteCount(4 * PART_LEN.get());
 /// How long the sender waits for an answer before it sends again.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
 /// Timeouts without progress after which the sender gives up.
@@ -45,19 +45,27 @@ impl Sending {
     }
 }
 
+/// A part of a snapshot that has arrived, or only the question how much has been received.
+pub(super) enum SnapshotPart {
+    /// Bytes of the file from an offset on.
+    Bytes { offset: ByteCount, bytes: FrameBytes },
+    /// The question.
+    Asks,
+}
+
 /// A snapshot that is being received.
 pub(super) struct Receiving {
     pub(super) from: NodeId,
     pub(super) number: u64,
-    parts: Sender<(u64, Option<FrameBytes>)>,
+    parts: Sender<SnapshotPart>,
     thread: JoinHandle<()>,
 }
 
 impl Receiving {
-    /// Passes the bytes from `offset` on to the thread. None for `bytes` only asks how much has been received.
-    pub(super) fn part(&self, offset: u64, bytes: Option<FrameBytes>) {
+    /// Passes a part to the thread.
+    pub(super) fn on_part(&self, part: SnapshotPart) {
         // This fails only after the thread has ended, which has reported why.
-        let _ = self.parts.send((offset, bytes));
+        let _ = self.parts.send(part);
     }
 }
 
@@ -70,7 +78,7 @@ pub(super) fn send(
 ) -> io::Result<Sending> {
     let (answers, inbox) = channel();
     thread::Builder::new().name("catch-up-send".to_owned()).spawn(move || {
-        let index = Index(offer.base.index);
+        let index = offer.base.index;
         let say =
             |word, bytes| tell(News::SendMessage { to, catch_up: CatchUp { number, word }, bytes });
         let outcome = deliver((&mut directory, log), offer, &inbox, &say).map(|()| index);
@@ -96,19 +104,20 @@ fn deliver(
         return Err(gone());
     }
     // The node has confirmed everything below `have`. No part is sent before it has answered the offer.
-    let (mut have, mut sent, mut tries, mut begun) = (0, 0, 0, false);
+    let (mut have, mut sent) = (ByteCount(0), ByteCount(0));
+    let (mut tries, mut begun) = (0, false);
     loop {
         while begun && sent < len && sent < have + AHEAD_LEN {
-            let part_len = usize::try_from(PART_LEN.min(len - sent)).unwrap_or(0);
-            let mut bytes = vec![0; part_len];
-            let read = file.read_at(sent, &mut bytes).map_err(text)?;
-            if read < part_len {
+            let part_len = PART_LEN.min(len - sent);
+            let mut bytes = vec![0; part_len.in_memory()];
+            let read = file.read_at(sent.get(), &mut bytes).map_err(text)?;
+            if read < bytes.len() {
                 return Err(format!("{name} ends before byte {len}"));
             }
             if !say(SnapshotMessage::Part { offset: sent }, Some(FrameBytes::new(bytes))) {
                 return Err(gone());
             }
-            sent += part_len as u64;
+            sent += part_len;
         }
         match answers.recv_timeout(ANSWER_TIMEOUT) {
             Ok(SnapshotMessage::Have { offset }) => {
@@ -171,18 +180,22 @@ pub(super) fn receive(
 fn write_parts(
     directory: &mut Directory,
     offer: &SnapshotOffer,
-    parts: &Receiver<(u64, Option<FrameBytes>)>,
+    parts: &Receiver<SnapshotPart>,
     say: &impl Fn(SnapshotMessage) -> bool,
     came: &impl Fn() -> bool,
 ) -> io::Result<()> {
     clear_incoming(directory)?;
-    let mut file = directory.create(&incoming_name(offer.base.sequence, offer.begun.get()), 0)?;
-    let mut have = 0;
+    let mut file =
+        directory.create(&incoming_name(offer.base.sequence.get(), offer.begun.get()), 0)?;
+    let mut have = ByteCount(0);
     say(SnapshotMessage::Have { offset: have });
-    while let Ok((offset, bytes)) = parts.recv() {
-        if let Some(bytes) = bytes.filter(|_| offset == have && have < offer.len) {
-            file.write_at(have, &bytes)?;
-            have += bytes.len() as u64;
+    while let Ok(part) = parts.recv() {
+        if let SnapshotPart::Bytes { offset, bytes } = part
+            && offset == have
+            && have < offer.len
+        {
+            file.write_at(have.get(), &bytes)?;
+            have += ByteCount::of(&bytes);
             if have == offer.len {
                 // The file and its name must be durable before the host learns of the snapshot.
                 file.sync()?;

@@ -1,7 +1,7 @@
 //! The host thread, which runs the groups of all shards. It takes the messages of cores, log threads and other nodes,
 //! ticks, and carries out the effects. It never waits for a device, so that a slow disk cannot cause an election.
 
-use crate::catch_up::{self, News, Receiving, Sending};
+use crate::catch_up::{self, News, Receiving, Sending, SnapshotPart};
 use crate::changes::Changes;
 use crate::clock::Clock;
 use crate::clocks::APART_MS_MAX;
@@ -166,7 +166,7 @@ impl GroupIo {
         }
         if let Some(receiving) = self.receiving(shard, from, number) {
             // The offer was repeated: the thread reports how much has been received, and the sender continues there.
-            return receiving.part(u64::MAX, None);
+            return receiving.on_part(SnapshotPart::Asks);
         }
         let before = self.receiving.remove(&shard);
         let inbox = self.inbox.clone();
@@ -205,7 +205,7 @@ pub(super) struct Host {
     /// Why the last refused message of a node about a shard was refused. Each reason is logged once in a row.
     pub(super) refused: BTreeMap<(NodeId, u16), String>,
     pub(super) tick_ns: u64,
-    pub(super) wishes: OperatorRequests,
+    pub(super) requests: OperatorRequests,
     /// The health that was last sent to the other nodes, and the ticks since then.
     pub(super) told: (Health, u32),
 }
@@ -291,9 +291,9 @@ impl Host {
             }
             Input::Peer(inbound) => self.on_inbound(inbound),
             Input::CatchUp(shard, news) => self.on_snapshot_news(shard, news),
-            Input::Wish(wish, reply) => match self.start_request(wish) {
-                Ok(()) => self.wishes.watch(wish, reply),
-                Err(why) => self.wishes.answer(reply, wish, Err(why)),
+            Input::Request(request, reply) => match self.start_request(request) {
+                Ok(()) => self.requests.watch(request, reply),
+                Err(why) => self.requests.answer(reply, request, Err(why)),
             },
             Input::Stop => {}
         }
@@ -405,7 +405,10 @@ impl Host {
             }
             SnapshotMessage::Part { offset } => {
                 if let Some(receiving) = self.group_io.receiving(shard, from, number) {
-                    receiving.part(offset, bodies.pop());
+                    receiving.on_part(match bodies.pop() {
+                        Some(bytes) => SnapshotPart::Bytes { offset, bytes },
+                        None => SnapshotPart::Asks,
+                    });
                 }
             }
             answer => {
@@ -459,7 +462,7 @@ impl Host {
         self.step_down();
         self.show();
         // This comes last, so that a client that gets its reply then reads a view that shows the effect.
-        self.wishes.tick(&self.groups, &self.membership);
+        self.requests.tick(&self.groups, &self.membership);
     }
 
     /// Lets other nodes lead all shards while the memory of one shard is being recovered here: this node could not
@@ -583,15 +586,15 @@ impl Host {
         self.member.board.show(view);
     }
 
-    fn start_request(&mut self, wish: OperatorRequest) -> Result<(), String> {
+    fn start_request(&mut self, request: OperatorRequest) -> Result<(), String> {
         if !self.groups.iter().all(|group| group.leads() && group.is_settled()) {
             return Err("this node does not lead all shards, or a change is under way: ask again"
                 .to_owned());
         }
-        if self.wishes.are_too_many() {
-            return Err("too many wishes are under way: ask again".to_owned());
+        if self.requests.are_too_many() {
+            return Err("too many requests are under way: ask again".to_owned());
         }
-        let plan = self.membership.grant(&wish, &self.groups)?;
+        let plan = self.membership.grant(&request, &self.groups)?;
         self.groups.iter_mut().for_each(|group| group.plan(plan.clone()));
         Ok(())
     }

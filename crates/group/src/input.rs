@@ -2,7 +2,7 @@
 
 use crate::catch_up::News;
 use crate::membership::OperatorRequest;
-use crate::operator_requests::WishReply;
+use crate::operator_requests::RequestReply;
 use crate::peers::Inbound;
 use scurry_consensus::replica::Index;
 use scurry_consensus::shard::{FromCore, RebuiltShard, Stored};
@@ -21,7 +21,7 @@ pub(crate) enum Input {
         outcome: Result<RebuiltShard, String>,
     },
     /// A request of an operator, and its reply for when it has ended.
-    Wish(OperatorRequest, WishReply),
+    Request(OperatorRequest, RequestReply),
     /// The cores have ended, and this node stops.
     Stop,
 }

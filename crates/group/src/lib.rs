@@ -23,5 +23,5 @@ pub use clocks::APART_MS_MAX;
 pub use device_state::DeviceState;
 pub use member::Member;
 pub use membership::OperatorRequest;
-pub use operator_requests::{WishOutcome, WishReply};
+pub use operator_requests::{RequestOutcome, RequestReply};
 pub use start::{Group, ShardFiles, Start, start};

@@ -6,7 +6,7 @@ use crate::device_state::DeviceState;
 use crate::forward::Forwarder;
 use crate::input::Input;
 use crate::membership::OperatorRequest;
-use crate::operator_requests::WishReply;
+use crate::operator_requests::RequestReply;
 use crate::peers::Passages;
 use crate::view::{CurrentView, View};
 use mio::net::TcpStream;
@@ -63,7 +63,7 @@ impl Member {
     }
 
     /// Starts an operation of the group; `reply` is called when it has ended. Returns false when this node stops.
-    pub fn ask(&self, wish: OperatorRequest, reply: WishReply) -> bool {
-        self.inbox.send(Input::Wish(wish, reply)).is_ok()
+    pub fn ask(&self, request: OperatorRequest, reply: RequestReply) -> bool {
+        self.inbox.send(Input::Request(request, reply)).is_ok()
     }
 }

@@ -472,11 +472,11 @@ impl Membership {
     /// was sent, so everything is checked here.
     pub(super) fn grant(
         &self,
-        wish: &OperatorRequest,
+        request: &OperatorRequest,
         groups: &[ShardGroup],
     ) -> Result<Plan, String> {
         let members = &groups.first().ok_or("there is no shard")?.replica.membership().members;
-        match *wish {
+        match *request {
             OperatorRequest::Transfer(to) if to == self.node => {
                 Err("this node leads already".to_owned())
             }

@@ -12,22 +12,22 @@ const OPEN_TICKS_MAX: u32 = 334;
 const KEPT_TICKS_MAX: u32 = 100;
 
 /// The outcome of a request: the reason if it has failed.
-pub type WishOutcome = Result<(), String>;
+pub type RequestOutcome = Result<(), String>;
 
 /// Delivers the outcome of a request. Returns false if it cannot be delivered now, and then is called again.
-pub type WishReply = Box<dyn Fn(&WishOutcome) -> bool + Send>;
+pub type RequestReply = Box<dyn Fn(&RequestOutcome) -> bool + Send>;
 
 /// A request in progress.
 struct Open {
-    wish: OperatorRequest,
-    reply: WishReply,
+    request: OperatorRequest,
+    reply: RequestReply,
     ticks: u32,
 }
 
 /// A reply that was not delivered yet.
 struct Answer {
-    reply: WishReply,
-    outcome: WishOutcome,
+    reply: RequestReply,
+    outcome: RequestOutcome,
     ticks: u32,
 }
 
@@ -45,18 +45,18 @@ impl OperatorRequests {
     }
 
     /// Adds a request that has begun.
-    pub(super) fn watch(&mut self, wish: OperatorRequest, reply: WishReply) {
-        self.open.push(Open { wish, reply, ticks: 0 });
+    pub(super) fn watch(&mut self, request: OperatorRequest, reply: RequestReply) {
+        self.open.push(Open { request, reply, ticks: 0 });
     }
 
     /// Counts a tick: replies to requests that have ended or timed out.
     pub(super) fn tick(&mut self, groups: &[ShardGroup], membership: &Membership) {
         for mut open in std::mem::take(&mut self.open) {
             open.ticks += 1;
-            match outcome(open.wish, groups, membership) {
-                Some(outcome) => self.answer(open.reply, open.wish, outcome),
+            match outcome(open.request, groups, membership) {
+                Some(outcome) => self.answer(open.reply, open.request, outcome),
                 None if open.ticks > OPEN_TICKS_MAX => {
-                    self.answer(open.reply, open.wish, Err(unended(open.wish)));
+                    self.answer(open.reply, open.request, Err(unended(open.request)));
                 }
                 None => self.open.push(open),
             }
@@ -65,10 +65,15 @@ impl OperatorRequests {
     }
 
     /// Replies to a request with its outcome. A failure is also logged.
-    pub(super) fn answer(&mut self, reply: WishReply, wish: OperatorRequest, outcome: WishOutcome) {
+    pub(super) fn answer(
+        &mut self,
+        reply: RequestReply,
+        request: OperatorRequest,
+        outcome: RequestOutcome,
+    ) {
         if let Err(why) = &outcome {
-            let id = wish.node();
-            tracing::warn!(node = %id, ?wish, "a wish has not come true: {why}");
+            let id = request.node();
+            tracing::warn!(node = %id, ?request, "a request of an operator has failed: {why}");
         }
         if self.answers.len() < OPEN_MAX {
             self.answers.push(Answer { reply, outcome, ticks: 0 });
@@ -89,13 +94,13 @@ impl OperatorRequests {
 
 /// Returns the outcome of a request. None while it is in progress.
 fn outcome(
-    wish: OperatorRequest,
+    request: OperatorRequest,
     groups: &[ShardGroup],
     membership: &Membership,
-) -> Option<WishOutcome> {
+) -> Option<RequestOutcome> {
     let leads = groups.iter().all(ShardGroup::leads);
     let is_settled = leads && groups.iter().all(ShardGroup::is_settled);
-    match wish {
+    match request {
         OperatorRequest::Transfer(to) => {
             if groups.iter().all(|group| group.leader() == Some(to)) {
                 return Some(Ok(()));
@@ -132,8 +137,8 @@ fn outcome(
 }
 
 /// Returns the error for a request that has timed out.
-fn unended(wish: OperatorRequest) -> String {
-    match wish {
+fn unended(request: OperatorRequest) -> String {
+    match request {
         OperatorRequest::Transfer(_) => {
             "it is to lead, and does not yet: SCUR.REPLICA STATUS shows who does".to_owned()
         }

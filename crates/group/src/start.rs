@@ -13,7 +13,7 @@ use crate::operator_requests::OperatorRequests;
 use crate::peers::{Accepted, Enter, Identity, Peers, Sockets};
 use crate::store;
 use crate::view::{CurrentView, View};
-use scurry_codec::GroupMembers;
+use scurry_codec::{ByteCount, GroupMembers};
 use scurry_consensus::replica::{NodeId, Settings};
 use scurry_consensus::shard::{CoreEnd, Health, HealthTable, ShardGroup, ShardGroupParts, WakeFn};
 use scurry_disk::{Directory, Manifest};
@@ -57,7 +57,7 @@ pub struct Start {
     /// Opens the directory of a shard once more.
     pub files: Files,
     /// Bytes of a log that are kept in addition to the needed ones.
-    pub log_bytes: u64,
+    pub log_bytes: ByteCount,
     /// Interval between two ticks of the host thread, ms.
     pub tick_ms: u32,
 }
@@ -177,7 +177,7 @@ pub fn start(
         changes: Changes::default(),
         refused: BTreeMap::new(),
         tick_ns,
-        wishes: OperatorRequests::default(),
+        requests: OperatorRequests::default(),
         told: (Health::default(), 0),
     };
     let thread = host::start(host, inputs).map_err(text)?;
@@ -190,7 +190,7 @@ fn text(error: io::Error) -> String {
 
 /// Starts the group of a shard from the contents of its files, with its threads.
 fn begin(
-    (shard, log_bytes): (u16, u64),
+    (shard, log_bytes): (u16, ByteCount),
     files: ShardFiles,
     (node, founder): (NodeId, NodeId),
     (ring, inbox): (WakeFn, &Sender<Input>),

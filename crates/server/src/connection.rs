@@ -123,7 +123,7 @@ impl<T: Transport> Connection<T> {
     pub(crate) fn end(&mut self) -> bool {
         match self.doing {
             ConnectionState::Serving => self.doing = ConnectionState::Closing,
-            ConnectionState::Awaiting if self.client.wishes => self.ends_after_reply = true,
+            ConnectionState::Awaiting if self.client.awaits_group => self.ends_after_reply = true,
             _ => return false,
         }
         true

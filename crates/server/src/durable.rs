@@ -27,7 +27,6 @@ use crate::measures::histogram::Histogram;
 use log_thread::LogThread;
 use maintenance_thread::{MaintenanceState, MaintenanceTask, MaintenanceThread};
 use scurry_codec::LogFormat;
-use scurry_consensus::replica::Sequence;
 use scurry_consensus::shard::{CoreEnd, GroupCore, Turn};
 use scurry_disk::Directory;
 use scurry_engine::{Commits, Durability, LogWriter, Shard};
@@ -310,14 +309,14 @@ impl Durable {
         let BatchSink::Group(group) = &mut self.sink else { return };
         group.end_turn(shard, now);
         if let Some(snapshot) = self.snapshots.take_news() {
-            group.tell_snapshot(snapshot.shown, Sequence(snapshot.needless));
+            group.tell_snapshot(snapshot.shown, snapshot.needless);
         }
         if group.carry_out_orders(shard, now)
             && let Some(maintenance) = &mut self.maintenance
         {
             self.snapshots.abandon(maintenance);
         }
-        self.commits.note_committed(group.committed().get(), group.bytes());
+        self.commits.note_committed(group.committed(), group.bytes());
         if let Some(events) = &mut self.events {
             events.look(self.commits.durable(), uptime_ms);
         }

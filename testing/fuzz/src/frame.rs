@@ -3,8 +3,8 @@
 
 use crate::change::one_form;
 use scurry_codec::{
-    Balance, DeferredRecord, Frame, FrameWriter, Framed, LogEntry, LogFormat, Record,
-    RecordSubject, Seal, content_of, put_entry, read_frame, read_raw_record,
+    Balance, DeferredRecord, Frame, FrameWriter, Framed, Index, LogEntry, LogFormat, Record,
+    RecordSubject, Seal, Sequence, Term, content_of, put_entry, read_frame, read_raw_record,
 };
 
 /// Log id of the seed inputs.
@@ -42,8 +42,8 @@ fn check_entry(data: &[u8]) {
         return;
     };
     bytes[..4].copy_from_slice(&len.to_le_bytes());
-    let place = LogEntry { term: 1, index: 2, committed: 3, chain: 4, content };
-    assert!(put_entry(seal, &mut bytes, &place, 5));
+    let place = LogEntry { term: Term(1), index: Index(2), committed: Index(3), chain: 4, content };
+    assert!(put_entry(seal, &mut bytes, &place, Sequence(5)));
     match read_frame(seal, &bytes) {
         Framed::Frame(frame) => {
             assert_eq!((frame.entry(), frame.synced()), (Some(&place), 5));

@@ -2,8 +2,8 @@
 //! a panic, whatever its sender; all other bytes are rejected.
 
 use scurry_consensus::replica::{
-    Base, Descriptor, Entry, EntryKind, Index, Members, Message, NodeId, Recovered, Replica,
-    Sequence, Settings, Term, Vote,
+    Base, ByteCount, Descriptor, Entry, EntryKind, Index, Members, Message, NodeId, Recovered,
+    Replica, Sequence, Settings, Term, Vote,
 };
 
 /// Maximum number of messages in an input; each is preceded by its length.
@@ -49,8 +49,12 @@ fn replica(choice: u8) -> Replica {
     };
     let members = Members::new(voters, learners).expect("each is named once");
     let frame = |index| {
-        let descriptor =
-            Descriptor { first: Sequence(index), last: Sequence(index), len: 9, checksum: 9 };
+        let descriptor = Descriptor {
+            first: Sequence(index),
+            last: Sequence(index),
+            len: ByteCount(9),
+            checksum: 9,
+        };
         Entry { term: Term(2 + index / 4), index: Index(index), kind: EntryKind::Frame(descriptor) }
     };
     let recovered = Recovered {
@@ -72,7 +76,7 @@ fn replica(choice: u8) -> Replica {
         let _ = replica.append(Descriptor {
             first: Sequence(6),
             last: Sequence(6),
-            len: 9,
+            len: ByteCount(9),
             checksum: 9,
         });
         replica.effects();

@@ -1,7 +1,7 @@
 //! The parameters that a seed draws: how many nodes there are, and which failures happen how often.
 
 use crate::world::node;
-use scurry_consensus::replica::{Members, Settings};
+use scurry_consensus::replica::{ByteCount, Members, Settings};
 use scurry_model::Random;
 
 /// Plan of a run. A rate of N means once in N steps; 0 means never.
@@ -60,8 +60,8 @@ impl Plan {
                     random.pick(&[0, 3])
                 },
                 window: random.pick(&[1, 2, 16]),
-                append_bytes: random.pick(&[1, 500, 5_000]),
-                uncommitted_bytes: random.pick(&[1_500, 20_000]),
+                append_bytes: ByteCount(random.pick(&[1, 500, 5_000])),
+                uncommitted_bytes: ByteCount(random.pick(&[1_500, 20_000])),
                 ..Settings::new(node(at + 1), random.next_u64())
             })
             .collect();

@@ -2,7 +2,7 @@
 
 use crate::plan::Plan;
 use crate::world::{Counts, ReplicaNode, World};
-use scurry_consensus::replica::{Index, Members, NodeId, Role};
+use scurry_consensus::replica::{ByteCount, Index, Members, NodeId, Role};
 use scurry_model::Random;
 
 /// Ticks of every node within which healed nodes must elect a leader, and again within which they must agree.
@@ -148,7 +148,7 @@ impl Run {
         if is_idle || self.random.one_in(3) {
             self.world.read(any);
         } else {
-            let len = self.random.pick(&[1, 100, 700]);
+            let len = ByteCount(self.random.pick(&[1, 100, 700]));
             let taken = self.world.append(newest, len).is_some();
             self.report.full += u64::from(!taken && self.world.at(newest).leads());
         }
@@ -280,7 +280,7 @@ impl Run {
             let index = match last {
                 Some((by, of, index)) if (by, of) == (leader, term) => index,
                 _ => {
-                    let Some(index) = world.append(leader, 1) else { continue };
+                    let Some(index) = world.append(leader, ByteCount(1)) else { continue };
                     last = Some((leader, term, index));
                     index
                 }

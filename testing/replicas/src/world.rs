@@ -4,8 +4,8 @@ use crate::disk::Disk;
 use crate::network::{Network, Packet};
 use crate::truth::InvariantChecker;
 use scurry_consensus::replica::{
-    Base, Descriptor, Effects, Index, Members, Membership, Message, NodeId, ReadTicket, Recovered,
-    ReplaceError, Replica, Role, RoleAndTerm, Sequence, Settings, Term,
+    Base, ByteCount, Descriptor, Effects, Index, Members, Membership, Message, NodeId, ReadTicket,
+    Recovered, ReplaceError, Replica, Role, RoleAndTerm, Sequence, Settings, Term,
 };
 use scurry_model::Random;
 use std::collections::{BTreeMap, BTreeSet};
@@ -202,7 +202,7 @@ impl World {
     }
 
     /// Appends a frame of this length on a leader. Returns its index, or None when it was refused.
-    pub fn append(&mut self, id: NodeId, len: u32) -> Option<Index> {
+    pub fn append(&mut self, id: NodeId, len: ByteCount) -> Option<Index> {
         self.sequence += 1;
         let first = Sequence(self.sequence * 10);
         let last = Sequence(first.0 + 9);
@@ -212,7 +212,7 @@ impl World {
         let before = replica.uncommitted_bytes();
         let index = replica.append(Descriptor { first, last, len, checksum }).ok();
         if index.is_some() {
-            assert!(before == 0 || before + u64::from(len) <= bound, "{before} + {len} bytes");
+            assert!(before == ByteCount(0) || before + len <= bound, "{before} + {len} bytes");
         }
         self.pump(id);
         index

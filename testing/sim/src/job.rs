@@ -3,7 +3,7 @@
 
 use crate::SimDisk;
 use scurry_engine::{
-    LogId, Piece, Shard, Snapshot, SnapshotSequences, SnapshotWriter, is_disk_full,
+    LogId, Piece, Sequence, Shard, Snapshot, SnapshotSequences, SnapshotWriter, is_disk_full,
     remove_unclaimed_spares,
 };
 use scurry_ledger::Time;
@@ -62,9 +62,10 @@ impl SnapshotJob {
     }
 
     /// Publishes the snapshot. Returns the sequences that it shows, and the sequence up to which the log is not needed.
-    pub(crate) fn publish(self) -> io::Result<(SnapshotSequences, u64)> {
-        let (begun, as_of) = (self.snapshot.begun(), self.as_of.unwrap_or(u64::MAX));
-        Ok((SnapshotSequences { begun, as_of }, self.writer.publish()?))
+    pub(crate) fn publish(self) -> io::Result<(SnapshotSequences, Sequence)> {
+        let begun = Sequence(self.snapshot.begun());
+        let as_of = Sequence(self.as_of.unwrap_or(u64::MAX));
+        Ok((SnapshotSequences { begun, as_of }, Sequence(self.writer.publish()?)))
     }
 
     /// Gives up the snapshot and removes its file.

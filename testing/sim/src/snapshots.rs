@@ -3,7 +3,7 @@
 
 use crate::job::SnapshotJob;
 use crate::sim::Sim;
-use scurry_engine::forget;
+use scurry_engine::{ByteCount, forget};
 
 impl Sim {
     pub(crate) fn begin_snapshot(&mut self) {
@@ -30,7 +30,8 @@ impl Sim {
                 // The machine stops during the renames and removals.
                 self.disk.stop_after(self.random.below(12) as u64);
             }
-            match job.publish().and_then(|(_, oldest)| forget(&mut self.disk, oldest, 0)) {
+            match job.publish().and_then(|(_, oldest)| forget(&mut self.disk, oldest, ByteCount(0)))
+            {
                 Ok(()) => self.counts.snapshots += 1,
                 Err(error) => self.disk.note(|| format!("not published: {error}")),
             }

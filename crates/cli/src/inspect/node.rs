@@ -46,6 +46,7 @@ impl NodeReport {
             }
         }
         for (core, Vote { term, node }) in self.votes.iter().enumerate() {
+            let term = term.get();
             match node {
                 0 => writeln!(out, "  vote of core {core}: term {term}, none given")?,
                 _ => writeln!(out, "  vote of core {core}: term {term}, given to {node:016x}")?,
@@ -69,7 +70,7 @@ impl NodeReport {
                 "port": member.main,
             })
         };
-        let vote = |vote: &Vote| json!({"term": vote.term, "node": id(vote.node)});
+        let vote = |vote: &Vote| json!({"term": vote.term.get(), "node": id(vote.node)});
         if self.file.is_none() && self.problems.is_empty() {
             return Value::Null;
         }

@@ -3,7 +3,7 @@
 use crate::size::format_bytes;
 use crate::store::{CoreSurvey, GroupSurvey, SegmentSurvey, SnapshotSurvey, count_text, time_text};
 use scurry_disk::Manifest;
-use scurry_engine::{LogBase, segment_name, snapshot_name};
+use scurry_engine::{LogBase, Sequence, segment_name, snapshot_name};
 use serde_json::{Value, json};
 use std::io::{self, Write};
 use std::path::Path;
@@ -123,7 +123,7 @@ fn print_log(survey: &CoreSurvey, out: &mut impl Write) -> io::Result<()> {
 
 fn print_group(group: &GroupSurvey, out: &mut impl Write) -> io::Result<()> {
     if let Some(base) = &group.base {
-        let LogBase { index, term, sequence, .. } = base;
+        let (index, term, sequence) = (base.index.get(), base.term.get(), base.sequence.get());
         writeln!(
             out,
             "  base: the log begins behind entry {index} of term {term}, sequence {sequence}"
@@ -132,13 +132,14 @@ fn print_group(group: &GroupSurvey, out: &mut impl Write) -> io::Result<()> {
     let entries = count_text(group.entries as u64, "entry");
     match (group.indices, group.terms) {
         (Some((first, last)), Some((from, to))) => {
+            let (first, last, from, to) = (first.get(), last.get(), from.get(), to.get());
             writeln!(out, "  {entries}: {first} to {last}, terms {from} to {to}")?;
         }
         _ => writeln!(out, "  {entries}")?,
     }
-    let (index, sequence) = group.committed;
+    let (index, sequence) = (group.committed.index.get(), group.committed.sequence.get());
     write!(out, "  committed: entry {index}, sequence {sequence}")?;
-    match group.last.saturating_sub(sequence) {
+    match group.last.get().saturating_sub(sequence) {
         0 => writeln!(out)?,
         behind => {
             writeln!(out, "; of {} behind it that is not known", count_text(behind, "record"))?
@@ -147,7 +148,8 @@ fn print_group(group: &GroupSurvey, out: &mut impl Write) -> io::Result<()> {
     if let Some(as_of) = group.waits_for {
         writeln!(
             out,
-            "  the snapshot can be used when the log is committed up to sequence {as_of}: the node has not caught up"
+            "  the snapshot can be used when the log is committed up to sequence {}: the node has not caught up",
+            as_of.get()
         )?;
     }
     Ok(())
@@ -198,19 +200,20 @@ pub(super) fn json(name: &str, survey: &CoreSurvey) -> Value {
 fn group_json(group: &GroupSurvey) -> Value {
     let base = |base: &LogBase| {
         json!({
-            "index": base.index, "term": base.term, "sequence": base.sequence, "at_ms": base.at,
+            "index": base.index.get(), "term": base.term.get(), "sequence": base.sequence.get(),
+            "at_ms": base.at,
         })
     };
     json!({
         "base": group.base.as_ref().map(base),
         "entries": group.entries,
-        "first_index": group.indices.map(|(first, _)| first),
-        "last_index": group.indices.map(|(_, last)| last),
-        "first_term": group.terms.map(|(first, _)| first),
-        "last_term": group.terms.map(|(_, last)| last),
-        "committed_index": group.committed.0,
-        "committed_sequence": group.committed.1,
-        "waits_for_sequence": group.waits_for,
+        "first_index": group.indices.map(|(first, _)| first.get()),
+        "last_index": group.indices.map(|(_, last)| last.get()),
+        "first_term": group.terms.map(|(first, _)| first.get()),
+        "last_term": group.terms.map(|(_, last)| last.get()),
+        "committed_index": group.committed.index.get(),
+        "committed_sequence": group.committed.sequence.get(),
+        "waits_for_sequence": group.waits_for.map(Sequence::get),
     })
 }
 

@@ -58,7 +58,7 @@ pub(crate) fn copy_core(
         if is_same(&survey, &copy) {
             let notes = notes(&survey, &name);
             ensure_caught_up(&copy, source)?;
-            let committed = copy.group.as_ref().map(|group| group.committed.1);
+            let committed = copy.group.as_ref().map(|group| group.committed.sequence.get());
             return Ok(CopiedCore {
                 last: copy.last(),
                 committed,

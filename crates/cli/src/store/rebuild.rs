@@ -7,7 +7,7 @@ use super::survey::{CoreSurvey, SurveyedCore, surveyed};
 use super::target::Target;
 use super::{CoreFiles, core_name};
 use anyhow::{Context, Result, bail, ensure};
-use scurry_codec::{ChunkWriter, Chunked, LogFormat, Positions, read_chunk};
+use scurry_codec::{ChunkWriter, Chunked, LogFormat, Positions, Sequence, read_chunk};
 use scurry_disk::Manifest;
 use scurry_engine::{
     Config, LogId, LogWriter, Piece, Recovered, RecoveryEnd, RecoveryError, RequiredExtent, Shard,
@@ -255,7 +255,7 @@ fn write(
         journal.take_sealed(&mut frames);
     }
     let mut segment = LogWriter::new(target.core(core)?, log, SEGMENT_LEN);
-    segment.write(point + 1, &mut frames)?;
+    segment.write(Sequence(point + 1), &mut frames)?;
     segment.sync()?;
     writer.publish()?;
     Ok(())

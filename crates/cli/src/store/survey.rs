@@ -91,13 +91,13 @@ impl CoreSurvey {
     pub(crate) fn last(&self) -> u64 {
         let last = self.segments.last().map_or(0, |segment| segment.next - 1);
         // A group's log without segments can still have a base.
-        self.group.as_ref().map_or(last, |group| group.last)
+        self.group.as_ref().map_or(last, |group| group.last.get())
     }
 
     /// Returns the last sequence that cannot be lost: in a group's log the last one known to be committed, otherwise
     /// the last one.
     pub(crate) fn committed(&self) -> u64 {
-        self.group.as_ref().map_or(self.last(), |group| group.committed.1)
+        self.group.as_ref().map_or(self.last(), |group| group.committed.sequence.get())
     }
 
     /// Returns the tally of the records in all segments.

@@ -3,8 +3,9 @@
 use scurry_codec::{ChunkWriter, Chunked, Positions, Seal, read_chunk};
 use scurry_disk::{Directory, Manifest, Store};
 use scurry_engine::{
-    Commits, Config, Durability, Expiry, HashKey, LogId, LogWriter, Outcome, Piece, RecoveryEnd,
-    RequiredExtent, Shard, Snapshot, SnapshotWriter, checksum, forget, recover,
+    ByteCount, Commits, Config, Durability, Expiry, HashKey, LogId, LogWriter, Outcome, Piece,
+    RecoveryEnd, RequiredExtent, Sequence, Shard, Snapshot, SnapshotWriter, checksum, forget,
+    recover,
 };
 use scurry_ledger::{
     BucketAttributes, Command, Create, ItemRequest, Name, NewBucket, SessionRequest, Status, Time,
@@ -209,7 +210,7 @@ impl Core {
         }
         writer.sync().expect("synced");
         let oldest = writer.publish().expect("published");
-        forget(&mut self.directory(), oldest, 0).expect("forgotten");
+        forget(&mut self.directory(), Sequence(oldest), ByteCount(0)).expect("forgotten");
     }
 
     fn directory(&self) -> Directory {

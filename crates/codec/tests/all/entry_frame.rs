@@ -1,8 +1,8 @@
 //! Frames of a replicated log: pinned bytes, damage that is refused, and the checksums that nodes compare.
 
 use scurry_codec::{
-    Ballot, Frame, FrameError, FrameWriter, Framed, HeaderError, LogBase, LogEntry, LogFormat,
-    Record, Seal, checked_frame, content_of, put_entry, read_frame,
+    Ballot, Frame, FrameError, FrameWriter, Framed, HeaderError, Index, LogBase, LogEntry,
+    LogFormat, Record, Seal, Sequence, Term, checked_frame, content_of, put_entry, read_frame,
 };
 use scurry_ledger::Time;
 
@@ -10,9 +10,14 @@ const CHECKSUM: scurry_codec::Checksum = crc32c::crc32c_append;
 const LOG_ID: u64 = 0x0123_4567_89ab_cdef;
 const AT: Time = Time(1_700_000_000_000);
 const HEADER_LEN: usize = 68;
-const PLACE: LogEntry =
-    LogEntry { term: 3, index: 9, committed: 7, chain: 0x0102_0304, content: 0 };
-const BALLOT: Ballot = Ballot { log_id: LOG_ID, core: 3, term: 7, vote: 2 };
+const PLACE: LogEntry = LogEntry {
+    term: Term(3),
+    index: Index(9),
+    committed: Index(7),
+    chain: 0x0102_0304,
+    content: 0,
+};
+const BALLOT: Ballot = Ballot { log_id: LOG_ID, core: 3, term: Term(7), vote: 2 };
 
 fn single() -> Seal {
     Seal::new(CHECKSUM, LOG_ID)
@@ -50,7 +55,7 @@ fn hex(bytes: &[u8]) -> String {
 fn placed(place: LogEntry, synced: u64) -> Vec<u8> {
     let mut bytes = sealed(AT);
     let content = content_of(seal(), &bytes).expect("a frame");
-    assert!(put_entry(seal(), &mut bytes, &LogEntry { content, ..place }, synced));
+    assert!(put_entry(seal(), &mut bytes, &LogEntry { content, ..place }, Sequence(synced)));
     bytes
 }
 
@@ -102,9 +107,9 @@ fn version_2_is_pinned() {
 #[test]
 fn a_base_is_pinned_and_every_flipped_bit_is_refused() {
     let base = LogBase {
-        index: 812,
-        term: 3,
-        sequence: 4_100,
+        index: Index(812),
+        term: Term(3),
+        sequence: Sequence(4_100),
         at: AT.0,
         chain: 0x1234_5678,
         voters: vec![1, 0xfed, u64::MAX],
@@ -149,7 +154,7 @@ fn what_has_no_place_yet_and_what_is_of_another_log_or_format_is_refused() {
     let other = Seal::new(CHECKSUM, LOG_ID + 1).in_format(LogFormat::Replicated);
     assert!(matches!(read_frame(other, &bytes), Framed::Damaged(_)));
     assert!(matches!(read_frame(single(), &bytes), Framed::Damaged(_)));
-    assert!(!put_entry(seal(), &mut [0; HEADER_LEN - 1], &PLACE, 0));
+    assert!(!put_entry(seal(), &mut [0; HEADER_LEN - 1], &PLACE, Sequence(0)));
     assert_eq!(content_of(seal(), &[0; HEADER_LEN - 1]), None);
 }
 
@@ -157,14 +162,14 @@ fn what_has_no_place_yet_and_what_is_of_another_log_or_format_is_refused() {
 #[test]
 fn nodes_compare_what_they_share_and_nothing_else() {
     let one = place(&placed(PLACE, 40));
-    let another = place(&placed(LogEntry { committed: 8, ..PLACE }, 41));
+    let another = place(&placed(LogEntry { committed: Index(8), ..PLACE }, 41));
     assert_eq!(one.content, another.content);
     assert_eq!(one.next_chain(seal()), another.next_chain(seal()));
     let later = content_of(seal(), &sealed(AT.plus_ms(1)));
     assert_ne!(later, Some(one.content));
     let differing = [
-        LogEntry { term: 4, ..one },
-        LogEntry { index: 10, ..one },
+        LogEntry { term: Term(4), ..one },
+        LogEntry { index: Index(10), ..one },
         LogEntry { chain: 5, ..one },
         LogEntry { content: 6, ..one },
     ];

@@ -1,6 +1,6 @@
 //! Entries of the replicated log, and the members that decide about it.
 
-use crate::replica::ids::{Index, NodeId, Sequence, Term};
+use crate::replica::ids::{ByteCount, Index, NodeId, Sequence, Term};
 
 /// Descriptor of a frame; the frame's bytes are kept elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -9,8 +9,8 @@ pub struct Descriptor {
     pub first: Sequence,
     /// Sequence of its last record.
     pub last: Sequence,
-    /// Length of the frame in bytes.
-    pub len: u32,
+    /// Length of the frame, at most `u32::MAX`.
+    pub len: ByteCount,
     /// Checksum of the frame's bytes.
     pub checksum: u32,
 }

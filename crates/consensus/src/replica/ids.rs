@@ -1,5 +1,7 @@
-//! Newtypes for ids, terms, indexes, sequences and tickets, so that they cannot be confused.
+//! Newtypes for ids, rounds and tickets, so that they cannot be confused. Those of the log are of the codec, which reads
+//! and writes them.
 
+pub use scurry_codec::{ByteCount, Index, Sequence, Term};
 use std::fmt;
 use std::num::NonZeroU64;
 
@@ -26,49 +28,6 @@ impl NodeId {
 impl fmt::Display for NodeId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:016x}", self.0)
-    }
-}
-
-/// A term: it has one leader or none. 0 is before the first.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Term(pub u64);
-
-impl Term {
-    /// Returns the number, as it is written and shown.
-    pub const fn get(self) -> u64 {
-        self.0
-    }
-}
-
-/// A position in the replicated log, from 1; 0 is before the first.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Index(pub u64);
-
-impl Index {
-    /// Returns the number, as it is written and shown.
-    pub const fn get(self) -> u64 {
-        self.0
-    }
-
-    /// Returns the index of the next entry.
-    pub const fn next(self) -> Index {
-        Index(self.0 + 1)
-    }
-}
-
-/// The number of a record in a shard's log, from 1; 0 is before the first. An entry has one record or many.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Sequence(pub u64);
-
-impl Sequence {
-    /// Returns the number, as it is written and shown.
-    pub const fn get(self) -> u64 {
-        self.0
-    }
-
-    /// Returns the sequence of the next record.
-    pub const fn next(self) -> Sequence {
-        Sequence(self.0 + 1)
     }
 }
 

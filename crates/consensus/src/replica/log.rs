@@ -2,7 +2,7 @@
 
 use crate::replica::effects::Vote;
 use crate::replica::entry::{Descriptor, Entry, EntryKind, Members};
-use crate::replica::ids::{Index, NUMBER_MAX, Sequence, Term};
+use crate::replica::ids::{ByteCount, Index, NUMBER_MAX, Sequence, Term};
 use raft::eraftpb::{ConfState, Entry as RaftEntry, EntryType, HardState, Snapshot};
 use raft::{GetEntriesContext, RaftState, Storage, StorageError};
 use std::collections::{BTreeMap, VecDeque};
@@ -65,7 +65,7 @@ struct Slot {
     first: Sequence,
     last: Sequence,
     /// Bytes of all frames up to and including this entry.
-    end: u64,
+    end: ByteCount,
     checksum: u32,
     kind: SlotKind,
 }
@@ -82,7 +82,7 @@ enum SlotKind {
 pub(crate) struct Log {
     base: Base,
     /// Bytes of frames up to and including the base.
-    begin: u64,
+    begin: ByteCount,
     slots: VecDeque<Slot>,
     /// Entries about members: the new members, or None for the end of a change.
     turns: BTreeMap<Index, Option<Box<Members>>>,
@@ -106,7 +106,7 @@ impl Log {
         }
         let mut log = Log {
             base,
-            begin: 0,
+            begin: ByteCount(0),
             slots: VecDeque::with_capacity(entries.len()),
             turns: BTreeMap::new(),
             vote,
@@ -173,12 +173,12 @@ impl Log {
     }
 
     /// Returns the bytes of all frames up to and including this entry.
-    fn end(&self, index: Index) -> u64 {
+    fn end(&self, index: Index) -> ByteCount {
         self.slot(index).map_or(self.begin, |slot| slot.end)
     }
 
     /// Returns the bytes of the frames after `from`, up to and including `to`.
-    pub(crate) fn bytes(&self, from: Index, to: Index) -> u64 {
+    pub(crate) fn bytes(&self, from: Index, to: Index) -> ByteCount {
         let (begin, end) = (self.end(from), self.end(to));
         // A negative length would let the leader append without a bound.
         assert!(begin <= end, "bytes are counted backwards, from {from:?} to {to:?}");
@@ -206,7 +206,7 @@ impl Log {
             SlotKind::Frame => EntryKind::Frame(Descriptor {
                 first: slot.first,
                 last: slot.last,
-                len: u32::try_from(self.bytes(Index(index.0 - 1), index)).unwrap_or(u32::MAX),
+                len: self.bytes(Index(index.0 - 1), index),
                 checksum: slot.checksum,
             }),
             SlotKind::Turn => match self.turns.get(&index)? {
@@ -237,7 +237,7 @@ impl Log {
             EntryKind::Empty => empty,
             EntryKind::Frame(Descriptor { first, last, len, checksum }) => {
                 let (first, last, checksum) = (*first, *last, *checksum);
-                let end = end + u64::from(*len);
+                let end = end + *len;
                 Slot { first, last, end, checksum, kind: SlotKind::Frame, ..empty }
             }
             EntryKind::Members(members) => {
@@ -348,7 +348,7 @@ impl Storage for Log {
         assert!(low <= high, "entries are asked for backwards");
         // The limit is in bytes of frames; the engine would count the bytes of its own entries, which have no content.
         let (mut count, before) = (high - low, self.end(Index(low - 1)));
-        if let Some(max) = max_size.into() {
+        if let Some(max) = max_size.into().map(ByteCount) {
             count = count.min(ENTRIES_MAX);
             let fits = |slot: &&Slot| slot.end - before <= max;
             let at = usize::try_from(low - self.base.index.0 - 1).unwrap_or(usize::MAX);
@@ -427,6 +427,7 @@ mod tests {
     }
 
     fn frame(len: u32) -> EntryKind {
+        let len = ByteCount(len.into());
         EntryKind::Frame(Descriptor { first: Sequence(1), last: Sequence(2), len, checksum: 9 })
     }
 
@@ -443,7 +444,7 @@ mod tests {
         for entry in &found.entries {
             assert_eq!(log.entry(entry.index).as_ref(), Some(entry));
         }
-        let bytes = |log: &Log, from, to| log.bytes(Index(from), Index(to));
+        let bytes = |log: &Log, from, to| log.bytes(Index(from), Index(to)).0;
         assert_eq!((log.last(), bytes(&log, 4, 7), bytes(&log, 6, 7)), (Index(8), 15, 5));
         let first = |log: &Log, term| log.first_of_last_term(Term(term)).0;
         assert_eq!((first(&log, 3), first(&log, 9)), (7, 9));

@@ -1,7 +1,7 @@
 //! Messages between replicas, and their bytes: docs/formats/replica-messages.md.
 
 use crate::replica::entry::{Descriptor, Entry, EntryKind, Members};
-use crate::replica::ids::{Index, NUMBER_MAX, NodeId, Round, Sequence, Term};
+use crate::replica::ids::{ByteCount, Index, NUMBER_MAX, NodeId, Round, Sequence, Term};
 use crate::replica::wire::WireReader;
 
 /// Version of the encoding.
@@ -224,6 +224,7 @@ fn put_entry(out: &mut Vec<u8>, entry: &Entry) {
         EntryKind::Empty | EntryKind::MembersFinal => {}
         EntryKind::Frame(Descriptor { first, last, len, checksum }) => {
             put(out, &[first.0, last.0]);
+            let len = u32::try_from(len.get()).expect("a frame is shorter than 4 GiB");
             out.extend(len.to_le_bytes());
             out.extend(checksum.to_le_bytes());
         }
@@ -322,7 +323,7 @@ fn entries(
             2 => EntryKind::Frame(Descriptor {
                 first: Sequence(reader.u64()?),
                 last: Sequence(reader.u64()?),
-                len: reader.u32()?,
+                len: ByteCount(reader.u32()?.into()),
                 checksum: reader.u32()?,
             }),
             3 => EntryKind::Members(Box::new(Members::new(nodes(reader)?, nodes(reader)?).ok()?)),
@@ -352,7 +353,7 @@ mod tests {
 
     fn messages() -> Vec<Message> {
         let (first, last) = (Sequence(9), Sequence(12));
-        let descriptor = Descriptor { first, last, len: 700, checksum: 0xdead_beef };
+        let descriptor = Descriptor { first, last, len: ByteCount(700), checksum: 0xdead_beef };
         let members = Members::new([node(1), node(2)], [node(u64::MAX)]).unwrap();
         let kinds = [
             EntryKind::Empty,

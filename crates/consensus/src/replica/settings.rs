@@ -1,6 +1,6 @@
 //! Settings of a replica.
 
-use crate::replica::ids::NodeId;
+use crate::replica::ids::{ByteCount, NodeId};
 
 /// Settings of a replica. Not configurable, always on: pre-vote, check-quorum (a leader that hears no majority steps
 /// down), and reads that are confirmed by a round of heartbeats, never by a lease.
@@ -21,9 +21,9 @@ pub struct Settings {
     /// Maximum number of unacknowledged appends to one node.
     pub window: usize,
     /// Maximum bytes of the frames that one append describes; a single larger frame is sent alone.
-    pub append_bytes: u64,
+    pub append_bytes: ByteCount,
     /// Maximum bytes of uncommitted frames; a leader appends no more until some are committed.
-    pub uncommitted_bytes: u64,
+    pub uncommitted_bytes: ByteCount,
 }
 
 /// Invalid settings.
@@ -54,8 +54,8 @@ impl Settings {
             extra_election_ticks: 0,
             seed,
             window: 256,
-            append_bytes: 256 << 10,
-            uncommitted_bytes: 8 << 20,
+            append_bytes: ByteCount(256 << 10),
+            uncommitted_bytes: ByteCount(8 << 20),
         }
     }
 

@@ -1,8 +1,8 @@
 //! Creates a shard's group from the contents of the shard's files, and recovers the shard up to the commit.
 
 use crate::replica::{
-    Descriptor, Entry, EntryKind, Index, Members, NodeId, Recovered, Replica, Sequence, Settings,
-    Term, Vote,
+    ByteCount, Descriptor, Entry, EntryKind, Members, NodeId, Recovered, Replica, Sequence,
+    Settings, Vote,
 };
 use crate::shard::channel::{HostEnd, Progress, RebuiltShard, ToCore, WakeFn};
 use crate::shard::device::{LogDevice, Task};
@@ -37,14 +37,13 @@ pub struct ShardFiles<D: Disk> {
 impl<D: Disk> ShardFiles<D> {
     /// Returns the end of the last kept entry that is known to be committed.
     pub fn committed(&self) -> LogPosition {
-        let (index, sequence) = self.found.committed(&self.snapshots);
-        LogPosition { index: Index(index), sequence: Sequence(sequence) }
+        self.found.committed(&self.snapshots)
     }
 
     /// Returns the sequence that must be committed before a snapshot can be used. None when one can be used already, or
     /// none is suitable.
     pub fn shows(&self) -> Option<Sequence> {
-        self.found.shows(&self.snapshots).map(Sequence)
+        self.found.shows(&self.snapshots)
     }
 }
 
@@ -71,7 +70,7 @@ pub fn begin<D: Disk>(
     files: ShardFiles<D>,
     settings: Settings,
     founder: NodeId,
-    log_bytes: u64,
+    log_bytes: ByteCount,
     ring: WakeFn,
 ) -> Result<ShardGroupParts<D>, String> {
     let applied = files.committed();
@@ -79,7 +78,7 @@ pub fn begin<D: Disk>(
     let ShardFiles { log, found, ballot, writer, mut reader, snapshots } = files;
     let seal = log.seal_in(LogFormat::Replicated);
     let newest = ballot.newest();
-    let vote = Vote { term: Term(newest.term), candidate: NodeId::new(newest.node) };
+    let vote = Vote { term: newest.term, candidate: NodeId::new(newest.node) };
     let log_base = found.base.clone().unwrap_or_else(|| LogBase {
         chain: seal.chain_start(),
         voters: vec![founder.get()],
@@ -87,15 +86,15 @@ pub fn begin<D: Disk>(
     });
     // A log without a base begins with the founder as the only member.
     let base = base_from(&log_base)?;
-    let entry = found.entries.iter().find(|entry| entry.index == applied.index.0);
+    let entry = found.entries.iter().find(|entry| entry.index == applied.index);
     let at = entry.map_or(Time(log_base.at), |entry| entry.at);
     let last = found.entries.last().map_or(log_base.index, |entry| entry.index);
     // The group keeps the frames of all entries after the commit in memory.
     let mut tail = Vec::new();
-    if applied.index.0 < last {
+    if applied.index < last {
         let error = |error: FollowError| error.to_string();
         reader.seek(applied.sequence.next().0).map_err(error)?;
-        while tail.len() as u64 + applied.index.0 < last
+        while tail.len() as u64 + applied.index.get() < last.get()
             && let Some(frame) = reader.raw().map_err(error)?
         {
             tail.push(frame.to_vec());
@@ -111,8 +110,8 @@ pub fn begin<D: Disk>(
     for frame in tail {
         kept.push_stored(frame).ok_or("a frame of the log is none, or is not the next one")?;
     }
-    if kept.end().index.0 != last {
-        let end = kept.end().index.0;
+    if kept.end().index != last {
+        let (end, last) = (kept.end().index.get(), last.get());
         return Err(format!("the log ends at entry {last} and can be read up to {end}"));
     }
     let named = found.entries.iter().rev().find_map(|entry| {
@@ -121,7 +120,7 @@ pub fn begin<D: Disk>(
     });
     let entries: Vec<Entry> = found.entries.iter().map(entry_of).collect::<Result<_, _>>()?;
     // A snapshot may show more than the frames say is committed.
-    let committed = Index(found.committed.max(applied.index.0));
+    let committed = found.committed.max(applied.index);
     let recovered = Recovered { vote, base, entries, committed };
     let replica =
         Replica::new(settings, recovered).map_err(|error| format!("shard {shard}: {error}"))?;
@@ -155,8 +154,8 @@ pub fn begin<D: Disk>(
 fn entry_of(entry: &GroupEntry) -> Result<Entry, String> {
     let kind = match entry.members.as_deref() {
         None => EntryKind::Frame(Descriptor {
-            first: Sequence(entry.first),
-            last: Sequence(entry.last),
+            first: entry.first,
+            last: entry.last,
             len: entry.len,
             checksum: entry.content,
         }),
@@ -172,7 +171,7 @@ fn entry_of(entry: &GroupEntry) -> Result<Entry, String> {
             EntryKind::Members(Box::new(members))
         }
     };
-    Ok(Entry { term: Term(entry.term), index: Index(entry.index), kind })
+    Ok(Entry { term: entry.term, index: entry.index, kind })
 }
 
 /// Recovers a shard from the device up to a committed sequence, while the log's thread appends after it.

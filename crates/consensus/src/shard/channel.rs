@@ -1,7 +1,7 @@
 //! Messages between a core and the host of its group. The core sends executed frames and waiting reads; the host sends
 //! committed frames and the core's role.
 
-use crate::replica::Sequence;
+use crate::replica::{ByteCount, Sequence};
 use scurry_engine::{Shard, SnapshotSequences};
 use scurry_ledger::Time;
 use std::sync::Arc;
@@ -145,18 +145,18 @@ impl Progress {
     }
 
     /// Returns the bytes of frames that the core has sent and that are neither committed nor given up.
-    pub fn uncommitted(&self) -> u64 {
-        self.uncommitted.load(Ordering::Relaxed)
+    pub fn uncommitted(&self) -> ByteCount {
+        ByteCount(self.uncommitted.load(Ordering::Relaxed))
     }
 
     /// Counts bytes that the core has sent.
-    pub fn sent(&self, bytes: u64) {
-        self.uncommitted.fetch_add(bytes, Ordering::Relaxed);
+    pub fn sent(&self, bytes: ByteCount) {
+        self.uncommitted.fetch_add(bytes.0, Ordering::Relaxed);
     }
 
     /// Subtracts bytes that are committed or given up.
-    pub fn settled(&self, bytes: u64) {
-        let before = self.uncommitted.fetch_sub(bytes, Ordering::Relaxed);
+    pub fn settled(&self, bytes: ByteCount) {
+        let before = ByteCount(self.uncommitted.fetch_sub(bytes.0, Ordering::Relaxed));
         // Below 0 the count wraps, and the core executes nothing any more.
         assert!(before >= bytes, "{bytes} bytes are settled and {before} were sent");
     }

@@ -1,12 +1,12 @@
 //! The durable storage of a shard's group: its vote and its log. All waiting orders share one sync.
 
-use crate::replica::{Index, Sequence, Ticket};
+use crate::replica::{ByteCount, Index, Sequence, Term, Ticket};
 use crate::shard::channel::FrameBytes;
 use scurry_engine::{Disk, LogBallot, LogBase, LogWriter, Vote, is_disk_full};
 use std::io;
 
 /// Bytes after which no further orders join a batch; a single order may have more.
-const WRITE_LEN: usize = 4 << 20;
+const WRITE_LEN: ByteCount = ByteCount(4 << 20);
 
 /// A request to make data durable.
 #[derive(Debug)]
@@ -38,7 +38,7 @@ impl Order {
         // Entries are removed to make room for others at their place.
         assert!(truncate_from.is_none() || !frames.is_empty(), "an order removes and adds nothing");
         assert!(sure <= last, "an order calls more committed than the log has");
-        assert!(vote.is_none_or(|vote| vote.term > 0), "an order has a vote of no term");
+        assert!(vote.is_none_or(|vote| vote.term > Term(0)), "an order has a vote of no term");
     }
 }
 
@@ -98,7 +98,7 @@ pub struct LogDevice<D: Disk> {
     /// The vote.
     pub ballot: LogBallot<D::File>,
     /// Bytes of the log that are kept although nothing needs them.
-    pub log_bytes: u64,
+    pub log_bytes: ByteCount,
 }
 
 impl<D: Disk> LogDevice<D> {
@@ -116,12 +116,12 @@ impl<D: Disk> LogDevice<D> {
             Task::Mark { mut frame, next: first, sure } => {
                 assert!(sure < first, "a mark calls more committed than the log has");
                 let marked =
-                    retry_while_full((tell, rest), || self.writer.write(first.0, &mut frame));
+                    retry_while_full((tell, rest), || self.writer.write(first, &mut frame));
                 return match marked.and_then(|()| self.writer.sync()) {
                     Ok(()) => {
                         // Notes how far the log was synced, so that a start notices a log whose end is missing together
                         // with its mark.
-                        if let Err(error) = self.writer.raise_reach(sure.0) {
+                        if let Err(error) = self.writer.raise_reach(sure) {
                             tracing::warn!("{NOT_NOTED}: {error}");
                         }
                         TaskOutcome::GoesOn(None)
@@ -193,11 +193,11 @@ impl<D: Disk> LogDevice<D> {
                 // The frames of earlier orders are written and synced before the truncation, which may remove some of
                 // them.
                 if !bytes.is_empty() {
-                    retry_while_full(told, || writer.write(first.0, &mut bytes))?;
+                    retry_while_full(told, || writer.write(first, &mut bytes))?;
                     writer.sync()?;
                     bytes.clear();
                 }
-                writer.truncate(index.0)?;
+                writer.truncate(index)?;
             }
             if !order.frames.is_empty() {
                 if bytes.is_empty() {
@@ -210,13 +210,13 @@ impl<D: Disk> LogDevice<D> {
             }
         }
         if !bytes.is_empty() {
-            retry_while_full(told, || writer.write(first.0, &mut bytes))?;
+            retry_while_full(told, || writer.write(first, &mut bytes))?;
         }
         if is_dirty {
             writer.sync()?;
         }
         if let Some(order) = batch.last()
-            && let Err(error) = writer.note_reach(order.sure.0)
+            && let Err(error) = writer.note_reach(order.sure)
         {
             tracing::warn!("{NOT_NOTED}: {error}");
         }
@@ -227,11 +227,11 @@ impl<D: Disk> LogDevice<D> {
 /// Takes the orders that wait after the first, and the task of another kind that ends the batch.
 fn take_batch(first: Order, mut more: impl FnMut() -> Option<Task>) -> (Vec<Order>, Option<Task>) {
     let mut batch = vec![first];
-    let mut len = 0;
+    let mut len = ByteCount(0);
     while len < WRITE_LEN {
         match more() {
             Some(Task::Store(order)) => {
-                len += order.frames.iter().map(|frame| frame.len()).sum::<usize>();
+                len += order.frames.iter().map(|frame| ByteCount::of(frame)).sum();
                 batch.push(order);
             }
             Some(other) => return (batch, Some(other)),

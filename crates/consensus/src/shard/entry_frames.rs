@@ -1,7 +1,7 @@
 //! The end of a shard's log in the host's memory: the position of the next entry, and the frames of the last entries,
 //! which other nodes may need.
 
-use crate::replica::{Descriptor, Entry, EntryKind, Index, Sequence, Term};
+use crate::replica::{ByteCount, Descriptor, Entry, EntryKind, Index, Sequence, Term};
 use crate::shard::channel::FrameBytes;
 use crate::shard::position::Mark;
 use scurry_codec::{
@@ -16,7 +16,7 @@ use std::sync::Arc;
 pub(crate) const SWITCHED: &[u8] = &[0];
 
 /// Maximum bytes of frames that are kept although their entries are committed and applied.
-const KEPT_LEN_MAX: usize = 64 << 20;
+const KEPT_LEN_MAX: ByteCount = ByteCount(64 << 20);
 
 /// The end of the log, after which the next entry is appended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,18 +45,19 @@ pub(crate) struct EntryFrames {
     /// The end of the log before the first kept entry.
     before: End,
     kept: VecDeque<StoredFrame>,
-    len: usize,
+    /// Bytes of the kept frames.
+    len: ByteCount,
 }
 
 impl EntryFrames {
     pub(crate) fn new(seal: Seal, end: End) -> EntryFrames {
-        EntryFrames { seal, before: end, kept: VecDeque::new(), len: 0 }
+        EntryFrames { seal, before: end, kept: VecDeque::new(), len: ByteCount(0) }
     }
 
     /// Asserts what holds between two calls: each kept entry follows the one before it.
     fn check(&self) {
         let (Some(first), Some(last)) = (self.kept.front(), self.kept.back()) else {
-            assert!(self.len == 0, "bytes are counted of frames that are gone");
+            assert!(self.len == ByteCount(0), "bytes are counted of frames that are gone");
             return;
         };
         assert!(first.behind.index == self.before.index.next(), "the first kept entry has a gap");
@@ -64,7 +65,7 @@ impl EntryFrames {
         assert!(last.behind.index == Index(end), "a kept entry is missing or twice there");
         assert!(first.behind.sequence > self.before.sequence, "a kept entry has no record");
         assert!(last.behind.sequence >= first.behind.sequence, "sequences of kept entries fall");
-        assert!(self.len >= last.body.len(), "a kept frame is not counted");
+        assert!(self.len >= ByteCount::of(&last.body), "a kept frame is not counted");
     }
 
     /// Returns the empty end of another log, after its base.
@@ -112,7 +113,7 @@ impl EntryFrames {
         while self.kept.back().is_some_and(|kept| kept.behind.index >= from)
             && let Some(kept) = self.kept.pop_back()
         {
-            self.len -= kept.body.len();
+            self.len -= ByteCount::of(&kept.body);
         }
         assert!(self.end().index < from, "the log still has {from:?}");
         self.check();
@@ -143,14 +144,14 @@ impl EntryFrames {
             _ => content_of(self.seal, &bytes).ok_or("a frame is too short")?,
         };
         let place = LogEntry {
-            term: entry.term.0,
-            index: entry.index.0,
-            committed: mark.committed.0,
+            term: entry.term,
+            index: entry.index,
+            committed: mark.committed,
             chain: end.chain,
             content,
         };
         // The mark is this node's own: the leader's says nothing about this device.
-        put_entry(self.seal, &mut bytes, &place, mark.synced.0);
+        put_entry(self.seal, &mut bytes, &place, mark.synced);
         let frame = checked_frame(self.seal, &bytes).ok_or("a frame is too short")?;
         if frame.first() != end.sequence.next().0
             || frame.count() == 0
@@ -173,7 +174,7 @@ impl EntryFrames {
         let body = Arc::new(bytes);
         // A start reads back exactly this place, or finds no log here.
         assert!(self.end_behind(&body) == Some(behind), "a frame does not say where it belongs");
-        self.len += body.len();
+        self.len += ByteCount::of(&body);
         self.kept.push_back(StoredFrame { body: body.clone(), behind });
         self.check();
         Ok(body)
@@ -190,7 +191,7 @@ impl EntryFrames {
         if !follows {
             return None;
         }
-        self.len += bytes.len();
+        self.len += ByteCount::of(&bytes);
         self.kept.push_back(StoredFrame { body: Arc::new(bytes), behind });
         self.check();
         Some(())
@@ -220,13 +221,13 @@ impl EntryFrames {
         writer.take_sealed(&mut frame);
         let content = content_of(self.seal, &frame)?;
         let place = LogEntry {
-            term: term.0,
-            index: end.index.0,
-            committed: mark.committed.0,
+            term,
+            index: end.index,
+            committed: mark.committed,
             chain: end.chain,
             content,
         };
-        put_entry(self.seal, &mut frame, &place, mark.synced.0).then_some(frame)
+        put_entry(self.seal, &mut frame, &place, mark.synced).then_some(frame)
     }
 
     /// Drops the oldest frames of entries up to this index while the kept frames exceed [`KEPT_LEN_MAX`].
@@ -235,7 +236,7 @@ impl EntryFrames {
             && self.kept.front().is_some_and(|kept| kept.behind.index <= to)
             && let Some(kept) = self.kept.pop_front()
         {
-            self.len -= kept.body.len();
+            self.len -= ByteCount::of(&kept.body);
             self.before = kept.behind;
         }
         self.check();
@@ -249,13 +250,13 @@ impl EntryFrames {
             EntryKind::Frame(Descriptor { first, last, len, checksum }) => {
                 let records = (frame.first(), frame.next().checked_sub(1));
                 (records, place.content) == ((first.0, Some(last.0)), *checksum)
-                    && usize::try_from(*len).is_ok_and(|len| len == body.len())
+                    && *len == ByteCount::of(body)
             }
             EntryKind::Empty | EntryKind::MembersFinal | EntryKind::Members(_) => {
                 frame.count() == 1
             }
         };
-        is_content && (place.term, place.index) == (entry.term.0, entry.index.0)
+        is_content && (place.term, place.index) == (entry.term, entry.index)
     }
 
     /// Returns the members that the frame of a change of members names.
@@ -278,7 +279,7 @@ pub(crate) fn end_behind(seal: Seal, bytes: &[u8]) -> Option<End> {
     let frame = checked_frame(seal, bytes)?;
     let place = frame.entry()?;
     Some(End {
-        index: Index(place.index),
+        index: place.index,
         sequence: Sequence(frame.next() - 1),
         at: frame.at(),
         chain: place.next_chain(seal),
@@ -294,7 +295,8 @@ fn describe(seal: Seal, bytes: &[u8]) -> Option<Descriptor> {
     let first = u64::from_le_bytes(*bytes.get(8..)?.first_chunk()?);
     let count = u32::from_le_bytes(*bytes.get(32..)?.first_chunk()?);
     let last = (first + u64::from(count)).checked_sub(1).filter(|_| count > 0)?;
-    let len = u32::try_from(bytes.len()).ok()?;
+    // The length is a u32 in the frame and between nodes.
+    let len = u32::try_from(bytes.len()).ok().map(|len| ByteCount(len.into()))?;
     let (first, last) = (Sequence(first), Sequence(last));
     Some(Descriptor { first, last, len, checksum: content_of(seal, bytes)? })
 }

@@ -1,14 +1,14 @@
 //! The core's side of a group. Executed frames go to the host, and replies wait for the confirmation of the turn in
 //! which they were formed. While another node leads, the core applies that leader's committed entries.
 
-use crate::replica::Sequence;
+use crate::replica::{ByteCount, Sequence};
 use crate::shard::channel::{CoreEnd, Epoch, FromCore, ToCore, Turn};
 use scurry_codec::{LogFormat, checked_frame};
 use scurry_engine::{LogId, Shard, SnapshotSequences};
 use scurry_ledger::Time;
 
 /// Maximum bytes that may be executed and uncommitted; above it nothing more is executed.
-const UNCOMMITTED_LEN_MAX: u64 = 8 << 20;
+const UNCOMMITTED_LEN_MAX: ByteCount = ByteCount(8 << 20);
 
 /// State of the core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +37,7 @@ pub struct GroupCore {
     /// Lowest time that the core's clock may show, until it is taken.
     floor: Option<Time>,
     /// Bytes of frames that were applied or sent.
-    bytes: u64,
+    bytes: ByteCount,
 }
 
 impl GroupCore {
@@ -52,7 +52,7 @@ impl GroupCore {
             shows: false,
             is_in_doubt: false,
             floor: None,
-            bytes: 0,
+            bytes: ByteCount(0),
         }
     }
 
@@ -134,7 +134,7 @@ impl GroupCore {
     }
 
     /// Returns the bytes of frames that were applied or sent.
-    pub fn bytes(&self) -> u64 {
+    pub fn bytes(&self) -> ByteCount {
         self.bytes
     }
 
@@ -151,8 +151,9 @@ impl GroupCore {
             }
             let mut frames = Vec::new();
             journal.take_sealed(&mut frames);
-            self.bytes += frames.len() as u64;
-            self.end.progress.sent(frames.len() as u64);
+            let len = ByteCount::of(&frames);
+            self.bytes += len;
+            self.end.progress.sent(len);
             self.end.tell(FromCore::Frames { epoch, turn, frames });
         } else if self.shows {
             self.end.tell(FromCore::Read { epoch, turn });
@@ -175,7 +176,7 @@ impl GroupCore {
                     // The host sends frames only when the shard shows nothing beyond the commit.
                     self.is_in_doubt = false;
                     for frame in frames {
-                        self.bytes += frame.len() as u64;
+                        self.bytes += ByteCount::of(&frame);
                         if let Err(why) = self.apply(shard, &frame) {
                             self.end.tell(FromCore::Broken(why));
                             return true;

@@ -1,7 +1,7 @@
 //! Messages between a leader and a node that needs a snapshot because the leader's log no longer has the entries it
 //! lacks.
 
-use crate::replica::{Sequence, Term};
+use crate::replica::{ByteCount, Sequence, Term};
 use scurry_codec::{GroupMembers, LogBase};
 use scurry_engine::{Disk, File, LogId, shown_by_snapshots, snapshot_name};
 use std::io;
@@ -17,8 +17,8 @@ pub struct SnapshotOffer {
     pub begun: Sequence,
     /// The greatest sequence that the snapshot shows. Everything up to it is committed.
     pub as_of: Sequence,
-    /// Length of the snapshot's file in bytes.
-    pub len: u64,
+    /// Length of the snapshot's file.
+    pub len: ByteCount,
     /// The newest members that the log has named, with their addresses; None when it has named none.
     pub members: Option<GroupMembers>,
 }
@@ -28,12 +28,12 @@ impl SnapshotOffer {
     /// at the same sequence may have replaced the offered one.
     pub fn open<D: Disk>(&mut self, disk: &mut D, log: LogId) -> io::Result<D::File> {
         let mut file = disk.open(&snapshot_name(self.begun.get()))?;
-        self.len = file.len()?;
+        self.len = ByteCount(file.len()?);
         // If the file is replaced between opening it and this, the newer sequence is greater, and all of it is
         // committed.
         let mut snapshots = shown_by_snapshots(disk, log)?.into_iter();
-        let shown = snapshots.find(|shown| shown.begun == self.begun.get());
-        self.as_of = Sequence(shown.ok_or(io::ErrorKind::NotFound)?.as_of);
+        let shown = snapshots.find(|shown| shown.begun == self.begun);
+        self.as_of = shown.ok_or(io::ErrorKind::NotFound)?.as_of;
         Ok(file)
     }
 }
@@ -46,12 +46,12 @@ pub enum SnapshotMessage {
     /// Bytes of the file from an offset on, which are the body of the packet.
     Part {
         /// Offset of the first byte.
-        offset: u64,
+        offset: ByteCount,
     },
     /// The receiver has written all bytes up to an offset.
     Have {
         /// The number of bytes written.
-        offset: u64,
+        offset: ByteCount,
     },
     /// The receiver has the snapshot, and its log begins after it.
     Done,

@@ -2,14 +2,7 @@
 
 use crate::replica::{Index, Sequence};
 
-/// The end of an entry: its index, and the sequence of its last record.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LogPosition {
-    /// The entry.
-    pub index: Index,
-    /// The last record of that entry.
-    pub sequence: Sequence,
-}
+pub use scurry_codec::LogPosition;
 
 /// Progress that a frame carries for a node that reads it after a crash. Ordered by `synced`, then by `committed`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,9 +1,9 @@
 //! One shard's group on this node: its replica, the end of its log, and the state of its core.
 
 use crate::replica::{
-    AppendError, Base, ChangeError, Effects, Entry, EntryKind, Index, Members, Message, NodeId,
-    ReadTicket, ReceiveError, Recovered, ReplaceError, Replica, Role, RoleAndTerm, Sequence, Store,
-    Term, Ticket,
+    AppendError, Base, ByteCount, ChangeError, Effects, Entry, EntryKind, Index, Members, Message,
+    NodeId, ReadTicket, ReceiveError, Recovered, ReplaceError, Replica, Role, RoleAndTerm,
+    Sequence, Store, Term, Ticket,
 };
 use crate::shard::broken::StopReason;
 use crate::shard::channel::{Epoch, FrameBytes, FromCore, HostEnd, RebuiltShard, ToCore, Turn};
@@ -43,7 +43,7 @@ const FAILED_TICKS: u32 = 40;
 /// a second of them.
 const BEHIND_MAX: u64 = 1 << 16;
 /// Bytes of frames after which an order to apply is sent to a core.
-const APPLY_LEN: usize = 1 << 20;
+const APPLY_LEN: ByteCount = ByteCount(1 << 20);
 
 /// State of the core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,7 +99,7 @@ pub struct ShardGroup {
     turns: VecDeque<(Turn, Index)>,
     reads: VecDeque<(ReadTicket, Turn)>,
     /// Bytes of the core's appended frames by index, to count the uncommitted bytes.
-    lens: VecDeque<(Index, u64)>,
+    lens: VecDeque<(Index, ByteCount)>,
     plans: VecDeque<Plan>,
     standing: RoleAndTerm,
     committed: Index,
@@ -264,12 +264,12 @@ impl ShardGroup {
         let (committed, sequence, end) =
             (self.committed, self.committed_sequence, self.bodies.end());
         // base <= dropped frames <= committed <= end, as entries and as records
-        let base = Index(self.base.index);
+        let base = self.base.index;
         assert!(self.replica.base().index == base, "the replica's log begins elsewhere");
         assert!(self.bodies.before().index <= committed, "a frame is dropped before its commit");
         assert!(base <= committed, "entries are removed before they are committed");
         assert!(committed <= end.index, "more is committed than the log has");
-        assert!(Sequence(self.base.sequence) <= sequence, "the base shows what is not committed");
+        assert!(self.base.sequence <= sequence, "the base shows what is not committed");
         assert!(sequence <= end.sequence, "more records are committed than the log has");
         assert!(self.stored_sequence <= end.sequence, "more is stored than the log has");
         assert!(self.marked.synced <= self.stored_sequence, "a mark calls too much stored");
@@ -301,7 +301,7 @@ impl ShardGroup {
         match self.part {
             CoreState::Follows { given } => {
                 assert!(given <= self.committed, "a core is given what is not committed");
-                assert!(Index(self.base.index) <= given, "a core lacks entries that were removed");
+                assert!(self.base.index <= given, "a core lacks entries that were removed");
             }
             CoreState::Leads(epoch) | CoreState::Pauses { epoch, .. } => {
                 assert!(self.leads(), "a core executes commands and another node leads");
@@ -335,7 +335,7 @@ impl ShardGroup {
                 _ => self.committed_sequence,
             },
             elections: self.elections,
-            base: Index(self.base.index),
+            base: self.base.index,
         }
     }
 
@@ -526,7 +526,7 @@ impl ShardGroup {
         match news {
             FromCore::Frames { epoch, turn, frames } => {
                 let frames = frames_of(frames);
-                let len: u64 = frames.iter().map(|frame| frame.len() as u64).sum();
+                let len = frames.iter().map(|frame| ByteCount::of(frame)).sum();
                 // The leadership in which they were executed has ended; the core has closed or will close its
                 // connections.
                 if !self.is_epoch(epoch) {
@@ -593,7 +593,7 @@ impl ShardGroup {
                             let before = self.lens.back().map_or(self.committed, |last| last.0);
                             assert!(index > before, "a frame is put before an earlier one");
                             let term = self.replica.standing().term;
-                            self.lens.push_back((index, frame.len() as u64));
+                            self.lens.push_back((index, ByteCount::of(&frame)));
                             self.incoming.insert((index, term), FrameBytes::new(frame));
                             if is_last {
                                 self.turns.push_back((turn, index));
@@ -604,7 +604,7 @@ impl ShardGroup {
                             return;
                         }
                         Err(AppendError::NotLeader(_)) => {
-                            self.core.progress.settled(frame.len() as u64);
+                            self.core.progress.settled(ByteCount::of(&frame));
                         }
                     }
                 }
@@ -773,8 +773,8 @@ impl ShardGroup {
 
     fn store(&mut self, store: Store) {
         let Store { ticket, vote, truncate_from, entries, committed } = store;
-        let vote = vote
-            .map(|vote| Vote { term: vote.term.0, node: vote.candidate.map_or(0, NodeId::get) });
+        let vote =
+            vote.map(|vote| Vote { term: vote.term, node: vote.candidate.map_or(0, NodeId::get) });
         if let Some(from) = truncate_from {
             if from <= self.committed {
                 self.stop(format!("entry {} is committed and was to be cut off", from.0));
@@ -895,10 +895,10 @@ impl ShardGroup {
         // Frames and turns of the leadership that has ended are never confirmed; the core closes their connections.
         if led && is_other {
             let waiting = self.waiting.drain(..).map(|waiting| match waiting {
-                Waiting::Frame { frame, .. } => frame.len() as u64,
-                Waiting::Read { .. } => 0,
+                Waiting::Frame { frame, .. } => ByteCount::of(&frame),
+                Waiting::Read { .. } => ByteCount(0),
             });
-            let lens = waiting.sum::<u64>() + self.lens.drain(..).map(|(_, len)| len).sum::<u64>();
+            let lens = waiting.chain(self.lens.drain(..).map(|(_, len)| len)).sum();
             self.core.progress.settled(lens);
             self.turns.clear();
             self.reads.clear();
@@ -919,14 +919,14 @@ impl ShardGroup {
             self.committed = committed;
             self.committed_sequence = end.sequence;
             self.stuck_ticks = 0;
-            let mut settled = 0;
+            let mut settled = ByteCount(0);
             while let Some(&(index, len)) = self.lens.front()
                 && index <= committed
             {
                 settled += len;
                 self.lens.pop_front();
             }
-            if settled > 0 {
+            if settled > ByteCount(0) {
                 self.core.progress.settled(settled);
             }
             while let Some(&(turn, index)) = self.turns.front()
@@ -1062,7 +1062,7 @@ impl ShardGroup {
         // A core cannot take back an applied entry.
         assert!(given <= self.committed, "a core has applied what is not committed");
         while given < self.committed {
-            let (mut frames, mut len) = (Vec::new(), 0);
+            let (mut frames, mut len) = (Vec::new(), ByteCount(0));
             while given < self.committed && len < APPLY_LEN {
                 let body = match self.bodies.get(given.next()) {
                     Some(body) => Some(body.clone()),
@@ -1072,7 +1072,7 @@ impl ShardGroup {
                     self.stop(format!("entry {} cannot be read", given.next().0));
                     return given;
                 };
-                len += body.len();
+                len += ByteCount::of(&body);
                 frames.push(body);
                 given = given.next();
             }
@@ -1157,13 +1157,14 @@ impl ShardGroup {
     fn offer(&self, outlet: &mut impl HostActions) -> Option<SnapshotOffer> {
         let SnapshotSequences { begun, as_of } = self.snapshot?;
         // The log must start at or before the beginning of the snapshot, or records between them would be missing.
-        let base = self.base_at(Sequence(begun), outlet).filter(|base| base.sequence <= begun)?;
+        let base = self.base_at(begun, outlet).filter(|base| base.sequence <= begun)?;
         Some(SnapshotOffer {
             term: self.standing.term,
             base,
-            begun: Sequence(begun),
-            as_of: Sequence(as_of),
-            len: 0,
+            begun,
+            as_of,
+            // Set when the file is opened.
+            len: ByteCount(0),
             members: self.named.clone(),
         })
     }
@@ -1171,7 +1172,7 @@ impl ShardGroup {
     /// Returns the base after the last entry without a record after `sequence`, or after an earlier entry. None when
     /// the frame of that entry cannot be read.
     fn base_at(&self, sequence: Sequence, outlet: &mut impl HostActions) -> Option<LogBase> {
-        let (mut low, mut high) = (self.base.index, self.committed.next().0);
+        let (mut low, mut high) = (self.base.index.get(), self.committed.next().get());
         // Entry `low` ends at or before `sequence`, entry `high` ends after it.
         while high - low > 1 {
             let middle = low.midpoint(high);
@@ -1183,15 +1184,14 @@ impl ShardGroup {
         }
         let base = self.replica.base_at(Index(low));
         let index = base.index;
-        if index.0 <= self.base.index {
+        if index <= self.base.index {
             return Some(self.base.clone());
         }
         let end = match self.bodies.behind(index) {
             Some(end) => end,
             None => {
                 let body = outlet.read(self.shard, self.sequence_of(index))?;
-                let begin = Sequence(self.base.sequence);
-                let records = begin.next()..=self.committed_sequence;
+                let records = self.base.sequence.next()..=self.committed_sequence;
                 let end = self.bodies.end_behind(&body).filter(|end| end.index == index);
                 end.filter(|end| records.contains(&end.sequence))?
             }
@@ -1202,7 +1202,7 @@ impl ShardGroup {
     /// Removes the entries that no snapshot needs, unless a snapshot is being sent: its receiver needs the log after
     /// it.
     fn compact_log(&mut self, outlet: &mut impl HostActions) {
-        if self.unneeded_sequence <= Sequence(self.base.sequence) || outlet.is_sending(self.shard) {
+        if self.unneeded_sequence <= self.base.sequence || outlet.is_sending(self.shard) {
             return;
         }
         let Some(base) = self.base_at(self.unneeded_sequence, outlet) else { return };
@@ -1210,12 +1210,12 @@ impl ShardGroup {
         if base.index <= self.base.index {
             return;
         }
-        assert!(base.index <= self.committed.0, "the log is cut after the commit");
+        assert!(base.index <= self.committed, "the log is cut after the commit");
         assert!(base.sequence > self.base.sequence, "a base goes back");
-        let begins = self.replica.compact(Index(base.index));
+        let begins = self.replica.compact(base.index);
         // The device removes what the replica no longer has, and nothing else.
-        assert!(begins == Index(base.index), "the replica's log begins at {begins:?}");
-        tracing::info!(shard = self.shard, entry = base.index, "the log was made shorter");
+        assert!(begins == base.index, "the replica's log begins at {begins:?}");
+        tracing::info!(shard = self.shard, entry = base.index.get(), "the log was made shorter");
         self.base = base.clone();
         if self.store.send(Task::Forget(base)).is_err() {
             self.stop("the thread of the log has ended");
@@ -1259,7 +1259,7 @@ impl ShardGroup {
         };
         // Another node may send a wrong base: one with fewer records than are committed here is refused.
         let is_later =
-            |came: &ReceivedSnapshot| Sequence(came.offer.base.sequence) >= self.committed_sequence;
+            |came: &ReceivedSnapshot| came.offer.base.sequence >= self.committed_sequence;
         match self.successor(&came.base) {
             // @C
             Ok(_) if !is_later(&came) => {
@@ -1272,7 +1272,7 @@ impl ShardGroup {
             Ok(replica) => {
                 tracing::info!(
                     shard = self.shard,
-                    entry = came.offer.base.index,
+                    entry = came.offer.base.index.get(),
                     "a snapshot takes the place of the log"
                 );
                 let task = Task::Begin(came.offer.base.clone());
@@ -1308,8 +1308,8 @@ impl ShardGroup {
         self.began = Some((came.from, came.number));
         let SnapshotOffer { base, begun, as_of, members, .. } = *came.offer;
         let end = End {
-            index: Index(base.index),
-            sequence: Sequence(base.sequence),
+            index: base.index,
+            sequence: base.sequence,
             at: Time(base.at),
             chain: base.chain,
         };
@@ -1323,7 +1323,7 @@ impl ShardGroup {
         (self.committed, self.committed_sequence) = (end.index, end.sequence);
         (self.stored_sequence, self.cut) = (end.sequence, None);
         self.marked = Mark { synced: end.sequence, committed: end.index };
-        self.snapshot = Some(SnapshotSequences { begun: begun.get(), as_of: as_of.get() });
+        self.snapshot = Some(SnapshotSequences { begun, as_of });
         self.unneeded_sequence = Sequence(0);
         self.base = base;
         self.part = CoreState::Rebuilds { under_way: false, shows: as_of };
@@ -1342,9 +1342,9 @@ impl ShardGroup {
 fn base_of(base: &Base, end: End) -> LogBase {
     let numbers = |nodes: &[NodeId]| nodes.iter().map(|node| node.get()).collect();
     LogBase {
-        index: base.index.0,
-        term: base.term.0,
-        sequence: end.sequence.get(),
+        index: base.index,
+        term: base.term,
+        sequence: end.sequence,
         at: end.at.0,
         chain: end.chain,
         voters: numbers(base.members.voters()),
@@ -1361,7 +1361,7 @@ pub fn base_from(base: &LogBase) -> Result<Base, String> {
     };
     let members = Members::new(nodes(&base.voters)?, nodes(&base.learners)?);
     let members = members.map_err(|error| error.to_string())?;
-    Ok(Base { index: Index(base.index), term: Term(base.term), members })
+    Ok(Base { index: base.index, term: base.term, members })
 }
 
 #[cfg(test)]

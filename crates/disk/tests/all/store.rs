@@ -3,7 +3,7 @@
 use nix::unistd::geteuid;
 use scurry_codec::GroupMember;
 use scurry_disk::{GroupFile, Manifest, Store, StoreError, order_begin};
-use scurry_engine::{Disk, File, RequiredExtent, Vote};
+use scurry_engine::{Disk, File, RequiredExtent, Term, Vote};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -304,7 +304,7 @@ fn a_damaged_copy_of_a_note_is_told_and_written_anew() {
     store.write_reach(&manifest, &[7, 8]).expect("written");
     assert_eq!(store.mend_notes(&manifest).expect("read"), Vec::<String>::new());
     store.write_ballots(&manifest).expect("written");
-    let given = Vote { term: 3, node: 7 };
+    let given = Vote { term: Term(3), node: 7 };
     store.ballot(&manifest, 1).expect("it is there").raise(given).expect("written");
     for (name, copy) in [("reach-g1", 0), ("reach-g1", 3), ("ballot-g1", 1), ("ballot-g1", 3)] {
         let file = path.join(name);
@@ -346,9 +346,9 @@ fn a_node_that_cannot_tell_what_it_has_promised_is_refused() {
     assert!(error.contains("reach-g1 is missing") && error.contains("must join again"), "{error}");
     store.write_reach(&manifest, &[7]).expect("written");
     store.require_reach(&manifest).expect("it is there");
-    let vote = Vote { term: 3, node: 7 };
-    store.check_vote(&manifest, vote, 3).expect("no entry is of a later term");
-    let error = store.check_vote(&manifest, vote, 4).expect_err("a vote is lost").to_string();
+    let vote = Vote { term: Term(3), node: 7 };
+    store.check_vote(&manifest, vote, Term(3)).expect("no entry is of a later term");
+    let error = store.check_vote(&manifest, vote, Term(4)).expect_err("a vote is lost").to_string();
     assert!(
         error.contains("ballot-g1 has votes up to term 3, and the log has entries of term 4"),
         "{error}"
@@ -373,7 +373,7 @@ fn a_vote_is_there_after_a_start_and_a_node_without_its_ballot_must_join_anew() 
     assert_eq!(mode(&path.join("ballot-g1")), 0o600);
     let vote = |core| store.ballot(&manifest, core).expect("it is there").newest();
     assert_eq!([vote(0), vote(1)], [Vote::default(); 2]);
-    let given = Vote { term: 3, node: 7 };
+    let given = Vote { term: Term(3), node: 7 };
     store.ballot(&manifest, 1).expect("it is there").raise(given).expect("written");
     drop(store);
     let store = Store::open(&path).expect("opened again");
@@ -457,7 +457,7 @@ fn what_tells_of_a_node_is_not_alone() {
     assert_eq!(store.manifest().expect("a first start"), None);
     assert_eq!(store.group().expect("a first start"), None);
     let mut ballot = store.ballot(&manifest, 0).expect("it is there");
-    ballot.raise(Vote { term: 1, node: 0 }).expect("written");
+    ballot.raise(Vote { term: Term(1), node: 0 }).expect("written");
     let error = store.manifest().expect_err("it was a node").to_string();
     assert!(error.contains(" has data (ballot-g1) but no MANIFEST: restore "), "{error}");
     let error = store.group().expect_err("it was a node").to_string();

@@ -5,7 +5,7 @@ use super::{LogError, segment_name, segment_of};
 use crate::log_id::{LogId, checksum};
 use crate::snapshot::{snapshot_name, snapshot_of};
 use crate::{Disk, File};
-use scurry_codec::LogBase;
+use scurry_codec::{LogBase, Sequence};
 use std::io;
 
 /// The file with the base of a group's log.
@@ -64,7 +64,7 @@ pub(super) fn begin_at<D: Disk>(disk: &mut D, log: LogId, base: &LogBase) -> io:
 
 /// Removes the segments and snapshots of a replaced log, and gives the received snapshot its final name. The newest
 /// segment is removed first, so that a crash leaves no gap.
-pub(crate) fn remove_replaced_log<D: Disk>(disk: &mut D, base: u64) -> io::Result<()> {
+pub(crate) fn remove_replaced_log<D: Disk>(disk: &mut D, base: Sequence) -> io::Result<()> {
     let names = disk.list()?;
     let mut segments: Vec<u64> = names.iter().filter_map(|name| segment_of(name)).collect();
     segments.sort_unstable();
@@ -72,11 +72,13 @@ pub(crate) fn remove_replaced_log<D: Disk>(disk: &mut D, base: u64) -> io::Resul
         disk.remove(&segment_name(first))?;
         disk.sync_dir()?;
     }
-    for begun in names.iter().filter_map(|name| snapshot_of(name)).filter(|begun| *begun < base) {
+    for begun in
+        names.iter().filter_map(|name| snapshot_of(name)).filter(|begun| *begun < base.get())
+    {
         disk.remove(&snapshot_name(begun))?;
     }
     for (name, (of, begun)) in names.iter().filter_map(|name| Some((name, incoming_of(name)?))) {
-        if of == base {
+        if of == base.get() {
             disk.rename(name, &snapshot_name(begun))?;
         }
     }

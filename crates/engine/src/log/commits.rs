@@ -3,6 +3,7 @@
 
 use super::{LogSpace, LogWriter, NoteError};
 use crate::{Disk, Shard};
+use scurry_codec::{ByteCount, Sequence};
 use scurry_ledger::Time;
 use std::io;
 
@@ -23,8 +24,8 @@ pub enum Durability {
 pub struct Batch {
     frames: Vec<u8>,
     /// Sequence of the first record, or of the next one when the batch has only a mark.
-    first: u64,
-    last: u64,
+    first: Sequence,
+    last: Sequence,
     sync: bool,
     written: bool,
     /// Space left in the log after this batch, in bytes.
@@ -127,8 +128,9 @@ impl Commits {
 
     /// Notes that the group has this log committed up to a sequence: it is on the devices of a majority. Used when the
     /// replication thread writes the log. `bytes` is the total given to it.
-    pub fn note_committed(&mut self, sequence: u64, bytes: u64) {
-        self.bytes = bytes;
+    pub fn note_committed(&mut self, sequence: Sequence, bytes: ByteCount) {
+        let sequence = sequence.get();
+        self.bytes = bytes.get();
         self.written = self.written.max(sequence);
         self.synced = self.synced.max(sequence);
     }
@@ -198,7 +200,15 @@ impl Commits {
         self.batches += 1;
         self.under_way = frames.len() as u64;
         let sync = self.durability == Durability::Fsync;
-        Batch { frames, first, last, sync, written: false, room: None, reach_error: None }
+        Batch {
+            frames,
+            first: Sequence(first),
+            last: Sequence(last),
+            sync,
+            written: false,
+            room: None,
+            reach_error: None,
+        }
     }
 
     /// Records the space that the log's writer has left.
@@ -225,9 +235,9 @@ impl Commits {
             // The log was marked as failed while this batch was in flight.
             _ if self.has_failed() => Ok(()),
             Ok(()) => {
-                self.written = batch.last;
+                self.written = batch.last.get();
                 if batch.sync {
-                    self.synced = batch.last;
+                    self.synced = batch.last.get();
                 }
                 self.under_way = 0;
                 self.spare = batch.frames;

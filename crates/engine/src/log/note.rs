@@ -4,7 +4,7 @@
 
 use crate::File;
 use crate::log_id::{LogId, checksum};
-use scurry_codec::{Ballot, HeaderError, SyncedPart};
+use scurry_codec::{Ballot, HeaderError, SyncedPart, Term};
 use std::io;
 use thiserror::Error;
 
@@ -57,7 +57,7 @@ impl Note for u64 {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Vote {
     /// The greatest term seen.
-    pub term: u64,
+    pub term: Term,
     /// The node that got the vote in this term, 0 for none.
     pub node: u64,
 }

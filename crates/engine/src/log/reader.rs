@@ -10,7 +10,7 @@ use super::window::Window;
 use super::{LogError, segment_name, segment_of};
 use crate::log_id::{LogId, checksum};
 use crate::{Disk, File};
-use scurry_codec::{Frame, HeaderError, LogEntry, LogFormat, Seal, SegmentHeader};
+use scurry_codec::{Frame, HeaderError, Index, LogEntry, LogFormat, Seal, SegmentHeader, Term};
 use std::io;
 
 /// The end of a log that was cut off. Nothing in it had been acknowledged.
@@ -29,9 +29,9 @@ pub struct DiscardedTail {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct History {
     /// Term of the last entry.
-    pub term: u64,
+    pub term: Term,
     /// Index of the last entry.
-    pub index: u64,
+    pub index: Index,
     /// The chain of the next entry.
     pub chain: u32,
 }
@@ -49,7 +49,7 @@ impl History {
             return frame.is_some();
         };
         frame.entry().is_some_and(|entry| {
-            let index = index + u64::from(frame.count() > 0);
+            let index = if frame.count() > 0 { index.next() } else { index };
             entry.chain == chain && entry.index == index && entry.term >= term
         })
     }

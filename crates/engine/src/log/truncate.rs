@@ -4,7 +4,7 @@ use super::window::Window;
 use super::{LogError, segment_name, segment_of};
 use crate::log_id::{LogId, checksum};
 use crate::{Disk, File};
-use scurry_codec::SegmentHeader;
+use scurry_codec::{Index, SegmentHeader};
 use std::io;
 
 /// The part of a segment that a cut keeps.
@@ -19,7 +19,7 @@ enum KeptPart {
 
 /// Cuts off the entries from an index on, the newest segment first, so that a crash in between leaves a longer log
 /// without a gap. A removed segment never becomes a spare: the sequences of its frames will be given to other entries.
-pub(super) fn truncate<D: Disk>(disk: &mut D, log: LogId, index: u64) -> io::Result<()> {
+pub(super) fn truncate<D: Disk>(disk: &mut D, log: LogId, index: Index) -> io::Result<()> {
     let names = disk.list()?;
     let mut segments: Vec<u64> = names.iter().filter_map(|name| segment_of(name)).collect();
     segments.sort_unstable();
@@ -43,7 +43,12 @@ pub(super) fn truncate<D: Disk>(disk: &mut D, log: LogId, index: u64) -> io::Res
 }
 
 /// Finds where a segment is to be cut.
-fn rest_of<F: File>(mut file: F, name: &str, log: LogId, index: u64) -> Result<KeptPart, LogError> {
+fn rest_of<F: File>(
+    mut file: F,
+    name: &str,
+    log: LogId,
+    index: Index,
+) -> Result<KeptPart, LogError> {
     let mut head = [0; SegmentHeader::LEN];
     let len = file.read_at(0, &mut head).map_err(LogError::io(name))?;
     let Ok(header) = SegmentHeader::decode(checksum, &head[..len]) else {

@@ -7,7 +7,7 @@ use super::truncate::truncate;
 use super::{LogReach, LogSpace, NoteError, segment_name, segment_of};
 use crate::log_id::{LogId, checksum};
 use crate::{Disk, File};
-use scurry_codec::{LogBase, LogFormat, SegmentHeader};
+use scurry_codec::{ByteCount, Index, LogBase, LogFormat, SegmentHeader, Sequence};
 use std::io;
 
 /// A segment is closed before it grows beyond this, bytes; a frame that is longer has its own.
@@ -64,11 +64,11 @@ impl<D: Disk> LogWriter<D> {
 
     /// Writes frames, starting with the record of sequence `first`, and zeros up to the end of the block, which the
     /// next frames overwrite. The buffer is unchanged afterwards.
-    pub fn write(&mut self, first: u64, frames: &mut Vec<u8>) -> io::Result<()> {
+    pub fn write(&mut self, first: Sequence, frames: &mut Vec<u8>) -> io::Result<()> {
         let is_full = self.offset + frames.len() as u64 > self.len_max
             && self.offset > SegmentHeader::LEN as u64;
         if self.file.is_none() || is_full {
-            self.begin(first)?;
+            self.begin(first.get())?;
         }
         let Some(file) = &mut self.file else {
             return Err(io::Error::other("no segment is open"));
@@ -103,7 +103,7 @@ impl<D: Disk> LogWriter<D> {
     /// Cuts off the entries of a replicated log from an index on, because another leader has replaced them. Durable
     /// when it returns. After an error or a crash the log ends there or at some later entry. The next write begins a
     /// segment.
-    pub fn truncate(&mut self, index: u64) -> io::Result<()> {
+    pub fn truncate(&mut self, index: Index) -> io::Result<()> {
         self.file = None;
         self.offset = 0;
         truncate(&mut self.disk, self.log, index)
@@ -119,14 +119,15 @@ impl<D: Disk> LogWriter<D> {
     }
 
     /// Removes the entries of a replicated log up to a base, except for the newest `keep` bytes.
-    pub fn forget(&mut self, base: &LogBase, keep: u64) -> io::Result<()> {
+    pub fn forget(&mut self, base: &LogBase, keep: ByteCount) -> io::Result<()> {
         write_base(&mut self.disk, self.log, base)?;
         forget(&mut self.disk, base.sequence, keep)
     }
 
     /// Notes that everything up to `last` was synced. The reach file is raised once for each segment with records,
     /// before any reply depends on them, so that a start notices when a segment is missing.
-    pub fn note_reach(&mut self, last: u64) -> Result<(), NoteError> {
+    pub fn note_reach(&mut self, last: Sequence) -> Result<(), NoteError> {
+        let last = last.get();
         match &mut self.reach {
             Some(reach) if reach.sequence() < self.first && self.first <= last => reach.raise(last),
             _ => Ok(()),
@@ -134,8 +135,8 @@ impl<D: Disk> LogWriter<D> {
     }
 
     /// Writes to the reach file that everything up to `last` was synced.
-    pub fn raise_reach(&mut self, last: u64) -> Result<(), NoteError> {
-        self.reach.as_mut().map_or(Ok(()), |reach| reach.raise(last))
+    pub fn raise_reach(&mut self, last: Sequence) -> Result<(), NoteError> {
+        self.reach.as_mut().map_or(Ok(()), |reach| reach.raise(last.get()))
     }
 
     /// Reserves space for the next segment, unless it is reserved. For hosts that accept no command the log might not
@@ -199,21 +200,23 @@ impl<D: Disk> LogWriter<D> {
 
 /// Removes segments that hold nothing after this sequence, the oldest first, as long as the full segments after them
 /// have at least `keep` bytes. The last segment stays. A removed segment is deleted or kept as a spare.
-pub fn forget<D: Disk>(disk: &mut D, sequence: u64, keep: u64) -> io::Result<()> {
+pub fn forget<D: Disk>(disk: &mut D, sequence: Sequence, keep: ByteCount) -> io::Result<()> {
     let names = disk.list()?;
     let mut segments: Vec<u64> = names.iter().filter_map(|name| segment_of(name)).collect();
     segments.sort_unstable();
-    let mut kept = 0;
-    for &first in segments.iter().rev().skip(1) {
-        kept += if keep == 0 { 0 } else { disk.open(&segment_name(first))?.len()? };
+    let mut kept = ByteCount(0);
+    if keep > ByteCount(0) {
+        for &first in segments.iter().rev().skip(1) {
+            kept += len_of(disk, first)?;
+        }
     }
     let mut needless = 0;
     for pair in segments.windows(2) {
-        if pair[1] > sequence + 1 {
+        if pair[1] > sequence.next().get() {
             break;
         }
-        if keep > 0 {
-            kept -= disk.open(&segment_name(pair[0]))?.len()?;
+        if keep > ByteCount(0) {
+            kept -= len_of(disk, pair[0])?;
             if kept < keep {
                 break;
             }
@@ -221,6 +224,11 @@ pub fn forget<D: Disk>(disk: &mut D, sequence: u64, keep: u64) -> io::Result<()>
         needless += 1;
     }
     retire(disk, &segments[..needless])
+}
+
+/// Returns the length of the segment that begins with this sequence.
+fn len_of<D: Disk>(disk: &mut D, first: u64) -> io::Result<ByteCount> {
+    disk.open(&segment_name(first))?.len().map(ByteCount)
 }
 
 /// Syncs segments with records after this sequence, which a writer has written but not synced. For a thread that syncs

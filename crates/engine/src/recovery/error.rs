@@ -3,7 +3,7 @@
 use crate::ReplayError;
 use crate::log::{DiscardedTail, LogError, segment_name};
 use crate::snapshot::{SnapshotError, snapshot_name};
-use scurry_codec::{HeaderError, RecordError};
+use scurry_codec::{HeaderError, Index, RecordError};
 use std::io;
 use thiserror::Error;
 
@@ -66,14 +66,15 @@ pub enum RecoveryError {
     },
     /// The log does not begin with the group's first entry.
     #[error(
-        "{file} begins with entry {index} of another history: files were mixed; put the files of this node \
-         back, or let it join again with an empty directory"
+        "{file} begins with entry {} of another history: files were mixed; put the files of this node \
+         back, or let it join again with an empty directory",
+        .index.get()
     )]
     Beginning {
         /// The segment's file.
         file: String,
         /// The index of the first entry.
-        index: u64,
+        index: Index,
     },
     /// The log does not continue at its base.
     #[error(

@@ -10,7 +10,8 @@ use crate::log::{
 use crate::log_id::LogId;
 use crate::snapshot::SnapshotSequences;
 use scurry_codec::{
-    DeferredRecord, Frame, LogBase, LogFormat, Record, RecordError, RecordSubject, read_raw_record,
+    ByteCount, DeferredRecord, Frame, Index, LogBase, LogFormat, LogPosition, Record, RecordError,
+    RecordSubject, Sequence, Term, read_raw_record,
 };
 use scurry_ledger::Time;
 
@@ -18,17 +19,17 @@ use scurry_ledger::Time;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GroupEntry {
     /// The sequence of its first record.
-    pub first: u64,
+    pub first: Sequence,
     /// The sequence of its last record.
-    pub last: u64,
-    /// Bytes of its frame.
-    pub len: u32,
+    pub last: Sequence,
+    /// Length of its frame.
+    pub len: ByteCount,
     /// Time at which the leader made it.
     pub at: Time,
     /// The term whose leader made it.
-    pub term: u64,
+    pub term: Term,
     /// The index of the entry, from 1.
-    pub index: u64,
+    pub index: Index,
     /// Checksum of the part of the entry that is equal on all nodes.
     pub content: u32,
     /// The bytes of the Group record of an entry without commands: a change of members, or an empty entry. None for an
@@ -45,11 +46,11 @@ pub struct GroupLog {
     pub entries: Vec<GroupEntry>,
     /// The greatest index that a frame reports as committed. It may be after the last entry: other nodes have committed
     /// entries that this node's device did not get.
-    pub committed: u64,
+    pub committed: Index,
     /// The chain of the next entry.
     pub chain: u32,
     /// The sequence of the next record.
-    pub next: u64,
+    pub next: Sequence,
     /// Latest time at which anything was written; the clock must not go below it.
     pub at: Time,
     /// First sequences of the log's segments.
@@ -59,24 +60,24 @@ pub struct GroupLog {
 }
 
 impl GroupLog {
-    /// Returns index and last sequence of the last kept entry that is known to be committed, given the snapshots beside
+    /// Returns the end of the last kept entry that is known to be committed, given the snapshots beside
     /// the log.
-    pub fn committed(&self, snapshots: &[SnapshotSequences]) -> (u64, u64) {
-        let base = self.base.as_ref().map_or((0, 0), |base| (base.index, base.sequence));
+    pub fn committed(&self, snapshots: &[SnapshotSequences]) -> LogPosition {
+        let base = self.base.as_ref().map(LogBase::position).unwrap_or_default();
         // A published snapshot shows only committed entries.
-        let shown = snapshots.iter().map(|shown| shown.as_of).max().unwrap_or(0);
+        let shown = snapshots.iter().map(|shown| shown.as_of).max().unwrap_or_default();
         let is_shown = self.entries.last().is_some_and(|last| shown <= last.last);
         let is_committed =
             |entry: &&GroupEntry| entry.index <= self.committed || is_shown && entry.first <= shown;
         let last = self.entries.iter().rev().find(is_committed);
-        last.map_or(base, |entry| (entry.index, entry.last))
+        last.map_or(base, |entry| LogPosition { index: entry.index, sequence: entry.last })
     }
 
     /// Returns the sequence that must be committed before any of these snapshots can be used. None when one can be used
     /// already, or none is suitable.
-    pub fn shows(&self, snapshots: &[SnapshotSequences]) -> Option<u64> {
+    pub fn shows(&self, snapshots: &[SnapshotSequences]) -> Option<Sequence> {
         let base = self.base.as_ref()?;
-        let (_, committed) = self.committed(snapshots);
+        let committed = self.committed(snapshots).sequence;
         let shown = snapshots.iter().filter(|shown| shown.begun >= base.sequence);
         shown.map(|shown| shown.as_of).min().filter(|as_of| *as_of > committed)
     }
@@ -96,8 +97,8 @@ pub fn survey_group<D: Disk>(
     if found.is_none() {
         // The base is in force, and the old log that it replaces is still there; nothing after the base was
         // acknowledged.
-        if least.sequence > sequence {
-            return Err(RecoveryError::lost(sequence, least.sequence, None, None));
+        if least.sequence > sequence.get() {
+            return Err(RecoveryError::lost(sequence.get(), least.sequence, None, None));
         }
         remove_replaced_log(disk, sequence).map_err(LogError::Directory)?;
         found = read(disk)?;
@@ -105,8 +106,8 @@ pub fn survey_group<D: Disk>(
         remove_replaced_log(disk, sequence).map_err(LogError::Directory)?;
     }
     clear_incoming(disk).map_err(LogError::Directory)?;
-    let found =
-        found.ok_or(RecoveryError::Log(LogError::Missing { first: 0, wanted: sequence + 1 }))?;
+    let found = found
+        .ok_or(RecoveryError::Log(LogError::Missing { first: 0, wanted: sequence.next().get() }))?;
     Ok(GroupLog { base, ..found })
 }
 
@@ -126,10 +127,10 @@ pub fn look_at_group<D: Disk>(
 fn beginning<D: Disk>(
     disk: &mut D,
     log: LogId,
-) -> Result<(Option<LogBase>, u64, u32), RecoveryError> {
+) -> Result<(Option<LogBase>, Sequence, u32), RecoveryError> {
     let base = read_base(disk, log)?;
     let (sequence, start) = base.as_ref().map_or_else(
-        || (0, log.seal_in(LogFormat::Replicated).chain_start()),
+        || (Sequence(0), log.seal_in(LogFormat::Replicated).chain_start()),
         |base| (base.sequence, base.chain),
     );
     Ok((base, sequence, start))
@@ -144,7 +145,8 @@ fn read_group<D: Disk>(
     least: RequiredExtent,
     repairs: bool,
 ) -> Result<Option<GroupLog>, RecoveryError> {
-    let (base_index, base_sequence) = base.map_or((0, 0), |base| (base.index, base.sequence));
+    let LogPosition { index: base_index, sequence: base_sequence } =
+        base.map(LogBase::position).unwrap_or_default();
     let names = disk.list().map_err(LogError::Directory)?;
     let is_empty = !names.iter().any(|name| segment_of(name).is_some());
     let mut found = GroupLog {
@@ -152,19 +154,19 @@ fn read_group<D: Disk>(
         entries: vec![],
         committed: base_index,
         chain: start,
-        next: base_sequence + 1,
+        next: base_sequence.next(),
         at: Time(base.map_or(0, |base| base.at)),
         segments: vec![],
         cut: None,
     };
     if is_empty && base.is_some() {
-        if base_sequence < least.sequence {
-            return Err(RecoveryError::lost(base_sequence, least.sequence, None, None));
+        if base_sequence.get() < least.sequence {
+            return Err(RecoveryError::lost(base_sequence.get(), least.sequence, None, None));
         }
         return Ok(Some(found));
     }
-    let mut reader = LogReader::new(disk, log, base_sequence + 1)?.in_group();
-    let other = |first, index| match base {
+    let mut reader = LogReader::new(disk, log, base_sequence.next().get())?.in_group();
+    let other = |first, index: Index| match base {
         Some(_) => Ok(None),
         None => Err(RecoveryError::Beginning { file: segment_name(first), index }),
     };
@@ -174,11 +176,11 @@ fn read_group<D: Disk>(
         };
         found.committed = found.committed.max(place.committed);
         found.at = found.at.max(frame.at());
-        if frame.next() <= base_sequence + 1 {
+        if frame.next() <= base_sequence.next().get() {
             // An entry up to the base, or a mark.
             continue;
         }
-        let follows = (base_index + 1, start, base_sequence + 1);
+        let follows = (base_index.next(), start, base_sequence.next().get());
         if found.entries.is_empty() && (place.index, place.chain, frame.first()) != follows {
             return other(frame.first(), place.index);
         }
@@ -188,9 +190,9 @@ fn read_group<D: Disk>(
         let sequence = frame.first();
         let members = members_of(&frame);
         found.entries.push(GroupEntry {
-            first: sequence,
-            last: frame.next() - 1,
-            len: u32::try_from(frame.len()).unwrap_or(u32::MAX),
+            first: Sequence(sequence),
+            last: Sequence(frame.next() - 1),
+            len: ByteCount(frame.len() as u64),
             at: frame.at(),
             term: place.term,
             index: place.index,
@@ -200,7 +202,8 @@ fn read_group<D: Disk>(
     }
     if found.entries.is_empty()
         && let Some(history) = reader.history()
-        && (history.index, history.chain, reader.next()) != (base_index, start, base_sequence + 1)
+        && (history.index, history.chain, reader.next())
+            != (base_index, start, base_sequence.next().get())
     {
         return other(reader.next(), history.index);
     }
@@ -210,7 +213,8 @@ fn read_group<D: Disk>(
         let newest = found.segments.last().copied();
         return Err(RecoveryError::lost(last, least.sequence, cut.as_ref(), newest));
     }
-    (found.chain, found.next) = (reader.history().map_or(start, |history| history.chain), last + 1);
+    (found.chain, found.next) =
+        (reader.history().map_or(start, |history| history.chain), Sequence(last).next());
     if repairs {
         reader.repair()?;
     }

@@ -4,7 +4,7 @@ use super::{snapshot_name, snapshot_of};
 use crate::log_id::{LogId, checksum};
 use crate::{Disk, File};
 use scurry_codec::{
-    Chunked, ENTRY_LEN_MIN, FrameError, HeaderError, RecordError, Seal, SnapshotEntry,
+    Chunked, ENTRY_LEN_MIN, FrameError, HeaderError, RecordError, Seal, Sequence, SnapshotEntry,
     SnapshotFooter, SnapshotHeader, checked_chunk, read_chunk,
 };
 use std::io;
@@ -94,9 +94,9 @@ impl SnapshotError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SnapshotSequences {
     /// All of the snapshot shows at least this sequence.
-    pub begun: u64,
+    pub begun: Sequence,
     /// Some of the snapshot shows this sequence, none a later one.
-    pub as_of: u64,
+    pub as_of: Sequence,
 }
 
 /// Returns the sequences of a log's snapshots whose header and footer are readable, the oldest first.
@@ -105,7 +105,8 @@ pub fn shown_by_snapshots<D: Disk>(disk: &mut D, log: LogId) -> io::Result<Vec<S
     begun.sort_unstable();
     let shown = begun.into_iter().filter_map(|begun| {
         let reader = SnapshotReader::open(disk, log, begun).ok()?;
-        Some(SnapshotSequences { begun, as_of: reader.footer().as_of })
+        let as_of = Sequence(reader.footer().as_of);
+        Some(SnapshotSequences { begun: Sequence(begun), as_of })
     });
     Ok(shown.collect())
 }

@@ -2,9 +2,9 @@
 //! its oldest ones sees every event once and in order, or is told of a gap.
 
 use scurry_engine::{
-    Batch, Commits, Config, Disk, Durability, Ending, Event, EventAt, EventFilter, EventReader,
-    EventWithOrigin, File, Found, LogId, LogWriter, LowThresholds, Movement, Origin, OriginItem,
-    Outcome, Read, Shard, Stop, TimeRange, events_of, forget, segment_of,
+    Batch, ByteCount, Commits, Config, Disk, Durability, Ending, Event, EventAt, EventFilter,
+    EventReader, EventWithOrigin, File, Found, LogId, LogWriter, LowThresholds, Movement, Origin,
+    OriginItem, Outcome, Read, Sequence, Shard, Stop, TimeRange, events_of, forget, segment_of,
 };
 use scurry_ledger::{
     BucketAttributes, BucketNo, BucketTerms, Cause, Change, Code, Command, Create, Cycle, Decision,
@@ -880,7 +880,7 @@ fn what_is_not_kept_is_told_and_reading_goes_on_behind_it() {
     let (_, lines) = read(&mut reader, EventAt::record(1), durable, EVERYTHING, 1);
     assert_eq!(lines, ["1-0 a0 created"]);
     // A position in a removed segment is moved to the oldest kept record.
-    forget(&mut store.disk, 20, 0).expect("they are removed");
+    forget(&mut store.disk, Sequence(20), ByteCount(0)).expect("they are removed");
     let (at, lines) = read(&mut reader, EventAt { sequence: 1, index: 1 }, durable, EVERYTHING, 2);
     let oldest = at.oldest;
     assert!((2..=21).contains(&oldest), "{oldest}");
@@ -903,10 +903,10 @@ fn more_is_kept_than_snapshots_need() {
     let full = segments as u64 - 1;
     // All segments except the last count, and no segment is divided.
     for (keep, left) in [(600 * full, segments), (600 * full - 599, segments), (1_200, 3), (1, 2)] {
-        forget(&mut store.disk, 40, keep).expect("they are removed");
+        forget(&mut store.disk, Sequence(40), ByteCount(keep)).expect("they are removed");
         assert_eq!(count(&store), left, "{keep} bytes");
     }
-    forget(&mut store.disk, 40, 0).expect("they are removed");
+    forget(&mut store.disk, Sequence(40), ByteCount(0)).expect("they are removed");
     assert_eq!(count(&store), 1);
 }
 

@@ -2,12 +2,13 @@
 //! which are bytes after their length and checksum. Everything between nodes that is not a packet is sent as a sheet.
 
 use crate::view::Addresses;
+use scurry_codec::ByteCount;
 use scurry_engine::checksum;
 use std::io::{self, Read};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-/// Greatest length of a sheet, bytes, without its header.
-const SHEET_LEN_MAX: usize = 256 << 10;
+/// Greatest length of a sheet without its header.
+const SHEET_LEN_MAX: ByteCount = ByteCount(256 << 10);
 /// Bytes of the header of a sheet or a packet: length u32, checksum u32.
 pub(super) const FRONT_LEN: usize = 8;
 
@@ -38,17 +39,22 @@ impl<'a> PacketReader<'a> {
         self.array().map(u64::from_le_bytes)
     }
 
-    /// Reads `len` bytes.
-    pub(super) fn slice(&mut self, len: usize) -> Option<&'a [u8]> {
-        let (bytes, rest) = self.0.split_at_checked(len)?;
+    /// Reads an amount of bytes in 64 bits.
+    pub(super) fn byte_count(&mut self) -> Option<ByteCount> {
+        self.u64().map(ByteCount)
+    }
+
+    /// Reads as many bytes as `len` says.
+    pub(super) fn slice(&mut self, len: ByteCount) -> Option<&'a [u8]> {
+        let (bytes, rest) = self.0.split_at_checked(len.in_memory())?;
         self.0 = rest;
         Some(bytes)
     }
 
     /// Reads a length and that many bytes.
     pub(super) fn bytes(&mut self) -> Option<&'a [u8]> {
-        let len = self.u32()?;
-        self.slice(usize::try_from(len).ok()?)
+        let len = ByteCount(self.u32()?.into());
+        self.slice(len)
     }
 
     pub(super) fn text(&mut self) -> Option<String> {
@@ -84,13 +90,13 @@ impl<'a> PacketReader<'a> {
 }
 
 /// Appends a length. Callers refuse anything longer than 4 GiB before this.
-pub(super) fn put_len(out: &mut Vec<u8>, len: usize) {
-    out.extend(u32::try_from(len).unwrap_or(u32::MAX).to_le_bytes());
+pub(super) fn put_len(out: &mut Vec<u8>, len: ByteCount) {
+    out.extend(u32::try_from(len.get()).unwrap_or(u32::MAX).to_le_bytes());
 }
 
 /// Appends the length of these bytes, then the bytes.
 pub(super) fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
-    put_len(out, bytes.len());
+    put_len(out, ByteCount::of(bytes));
     out.extend(bytes);
 }
 
@@ -123,7 +129,7 @@ pub(super) fn put_addresses(out: &mut Vec<u8>, addresses: &Addresses) {
 
 /// Appends a sheet with its header.
 pub(super) fn put_sheet(out: &mut Vec<u8>, sheet: &[u8]) {
-    put_len(out, sheet.len());
+    put_len(out, ByteCount::of(sheet));
     out.extend(checksum(0, sheet).to_le_bytes());
     out.extend(sheet);
 }
@@ -133,24 +139,34 @@ pub(super) fn put_sheet(out: &mut Vec<u8>, sheet: &[u8]) {
 pub(super) fn read_sheet(from: &mut impl Read) -> io::Result<Vec<u8>> {
     let mut front = [0; FRONT_LEN];
     from.read_exact(&mut front)?;
-    let (len, sum) = front_of(front);
-    let len = usize::try_from(len).unwrap_or(usize::MAX);
+    let Front { len, sum } = Front::decode(front);
     if len > SHEET_LEN_MAX {
         return Err(malformed(format!("{len} bytes, where at most {SHEET_LEN_MAX} can be")));
     }
     let mut sheet = Vec::new();
-    from.take(len as u64).read_to_end(&mut sheet)?;
-    if sheet.len() < len {
+    from.take(len.get()).read_to_end(&mut sheet)?;
+    if ByteCount::of(&sheet) < len {
         return Err(io::ErrorKind::UnexpectedEof.into());
     }
     check_sum(sum, checksum(0, &sheet))?;
     Ok(sheet)
 }
 
-/// Splits a header into length and checksum.
-pub(super) fn front_of(front: [u8; FRONT_LEN]) -> (u32, u32) {
-    let [a, b, c, d, e, f, g, h] = front;
-    (u32::from_le_bytes([a, b, c, d]), u32::from_le_bytes([e, f, g, h]))
+/// The header of a sheet or a packet.
+pub(super) struct Front {
+    /// Length of the bytes after the header.
+    pub(super) len: ByteCount,
+    /// Checksum of these bytes.
+    pub(super) sum: u32,
+}
+
+impl Front {
+    /// Decodes a header.
+    pub(super) fn decode(front: [u8; FRONT_LEN]) -> Front {
+        let [a, b, c, d, e, f, g, h] = front;
+        let len = ByteCount(u32::from_le_bytes([a, b, c, d]).into());
+        Front { len, sum: u32::from_le_bytes([e, f, g, h]) }
+    }
 }
 
 pub(super) fn check_sum(stored: u32, computed: u32) -> io::Result<()> {

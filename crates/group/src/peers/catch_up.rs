@@ -21,7 +21,7 @@ impl CatchUp {
             SnapshotMessage::Offer(offer) => {
                 let SnapshotOffer { term, base, begun, as_of, len, members } = &**offer;
                 out.push(1);
-                for number in [term.get(), begun.get(), as_of.get(), *len] {
+                for number in [term.get(), begun.get(), as_of.get(), len.get()] {
                     out.extend(number.to_le_bytes());
                 }
                 let mut bytes = Vec::new();
@@ -33,11 +33,11 @@ impl CatchUp {
             }
             SnapshotMessage::Part { offset } => {
                 out.push(2);
-                out.extend(offset.to_le_bytes());
+                out.extend(offset.get().to_le_bytes());
             }
             SnapshotMessage::Have { offset } => {
                 out.push(3);
-                out.extend(offset.to_le_bytes());
+                out.extend(offset.get().to_le_bytes());
             }
             SnapshotMessage::Done => out.push(4),
             SnapshotMessage::Refused(why) => {
@@ -56,7 +56,7 @@ impl CatchUp {
             let word = match kind {
                 1 => {
                     let (term, begun) = (Term(from.u64()?), Sequence(from.u64()?));
-                    let (as_of, len) = (Sequence(from.u64()?), from.u64()?);
+                    let (as_of, len) = (Sequence(from.u64()?), from.byte_count()?);
                     let (of, base) = LogBase::decode(checksum, from.bytes()?).ok()?;
                     let members = from.bytes()?;
                     let members = match members {
@@ -75,8 +75,8 @@ impl CatchUp {
                         members,
                     }))
                 }
-                2 => SnapshotMessage::Part { offset: from.u64()? },
-                3 => SnapshotMessage::Have { offset: from.u64()? },
+                2 => SnapshotMessage::Part { offset: from.byte_count()? },
+                3 => SnapshotMessage::Have { offset: from.byte_count()? },
                 4 => SnapshotMessage::Done,
                 5 => SnapshotMessage::Refused(from.text()?),
                 _ => return None,
@@ -90,20 +90,32 @@ impl CatchUp {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use scurry_codec::{ByteCount, Index};
 
     const LOG: LogId = LogId { id: 7, core: 1 };
 
     fn words() -> Vec<SnapshotMessage> {
-        let base =
-            LogBase { index: 4, term: 2, sequence: 9, voters: vec![1, 2], ..LogBase::default() };
+        let base = LogBase {
+            index: Index(4),
+            term: Term(2),
+            sequence: Sequence(9),
+            voters: vec![1, 2],
+            ..LogBase::default()
+        };
         let (term, begun, as_of) = (Term(3), Sequence(10), Sequence(12));
-        let offer =
-            |members| SnapshotOffer { term, base: base.clone(), begun, as_of, len: 99, members };
+        let offer = |members| SnapshotOffer {
+            term,
+            base: base.clone(),
+            begun,
+            as_of,
+            len: ByteCount(99),
+            members,
+        };
         vec![
             SnapshotMessage::Offer(Box::new(offer(None))),
             SnapshotMessage::Offer(Box::new(offer(Some(GroupMembers::default())))),
-            SnapshotMessage::Part { offset: 1 << 40 },
-            SnapshotMessage::Have { offset: 0 },
+            SnapshotMessage::Part { offset: ByteCount(1 << 40) },
+            SnapshotMessage::Have { offset: ByteCount(0) },
             SnapshotMessage::Done,
             SnapshotMessage::Refused("because".to_owned()),
         ]

@@ -1,13 +1,14 @@
 //! Packets, which nodes send after the greeting: a message of a shard's replica with the frames of its entries, a part
 //! of a snapshot, a clock or a health. docs/formats/between-nodes.md has the bytes.
 
-use super::bytes::{FRONT_LEN, check_sum, front_of, malformed, put_len};
+use super::bytes::{FRONT_LEN, Front, check_sum, malformed, put_len};
+use scurry_codec::ByteCount;
 use scurry_engine::checksum;
 use std::io::{self, IoSlice, Read, Write};
 use std::sync::Arc;
 
-/// Greatest length of a packet, bytes, without its header: one frame with the longest transaction, and some more.
-pub(super) const PACKET_LEN_MAX: usize = 80 << 20;
+/// Greatest length of a packet without its header: one frame with the longest transaction, and some more.
+pub(super) const PACKET_LEN_MAX: ByteCount = ByteCount(80 << 20);
 /// Most frames in a packet.
 pub(super) const BODIES_MAX: usize = 4096;
 /// What a packet is about.
@@ -41,7 +42,9 @@ impl Subject {
 }
 /// Bytes between the header and the lengths of the bodies: kind u8, shard u16, length of the message u32, number of
 /// bodies u32.
-const FIXED_LEN: usize = 1 + 2 + 4 + 4;
+const FIXED_LEN: ByteCount = ByteCount(1 + 2 + 4 + 4);
+/// Bytes of the length of a body.
+const BODY_LEN_LEN: usize = 4;
 
 /// A message, with the frames that it describes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,10 +59,15 @@ pub(crate) struct Packet {
 }
 
 impl Packet {
-    /// Returns its length on the wire, bytes, without the header.
-    pub(super) fn len(&self) -> usize {
-        let bodies: usize = self.bodies.iter().map(|body| body.len()).sum();
-        FIXED_LEN + 4 * self.bodies.len() + self.message.len() + bodies
+    /// Returns its length on the wire, without the header.
+    pub(super) fn len(&self) -> ByteCount {
+        self.head_len() + self.bodies.iter().map(|body| ByteCount::of(body)).sum()
+    }
+
+    /// Returns the length of what is sent between the header and the bodies.
+    fn head_len(&self) -> ByteCount {
+        let lens = ByteCount((BODY_LEN_LEN * self.bodies.len()) as u64);
+        FIXED_LEN + lens + ByteCount::of(&self.message)
     }
 
     /// Reports whether it is within the limits, so that the other side accepts it.
@@ -69,15 +77,14 @@ impl Packet {
 
     /// Returns its bytes before the bodies, including the header. The bodies are not copied.
     fn head(&self) -> Vec<u8> {
-        let mut head =
-            Vec::with_capacity(FRONT_LEN + FIXED_LEN + 4 * self.bodies.len() + self.message.len());
+        let mut head = Vec::with_capacity(FRONT_LEN + self.head_len().in_memory());
         put_len(&mut head, self.len());
         head.extend([0; 4]);
         head.push(self.subject.number());
         head.extend(self.shard.to_le_bytes());
-        put_len(&mut head, self.message.len());
-        put_len(&mut head, self.bodies.len());
-        self.bodies.iter().for_each(|body| put_len(&mut head, body.len()));
+        put_len(&mut head, ByteCount::of(&self.message));
+        head.extend(u32::try_from(self.bodies.len()).unwrap_or(u32::MAX).to_le_bytes());
+        self.bodies.iter().for_each(|body| put_len(&mut head, ByteCount::of(body)));
         head.extend(&self.message);
         let sum = checksum(0, &head[FRONT_LEN..]);
         let sum = self.bodies.iter().fold(sum, |sum, body| checksum(sum, body));
@@ -122,8 +129,8 @@ pub(super) fn read_packet(from: &mut impl Read) -> io::Result<Option<Packet>> {
             Err(error) => return Err(error),
         }
     }
-    let (len, stored) = front_of(front);
-    let mut part = PacketPart { from, left: usize::try_from(len).unwrap_or(usize::MAX), sum: 0 };
+    let Front { len, sum: stored } = Front::decode(front);
+    let mut part = PacketPart { from, left: len, sum: 0 };
     if !(FIXED_LEN..=PACKET_LEN_MAX).contains(&part.left) {
         return Err(malformed(format!(
             "a packet of {len} bytes, where {FIXED_LEN} to {PACKET_LEN_MAX} can be"
@@ -134,17 +141,17 @@ pub(super) fn read_packet(from: &mut impl Read) -> io::Result<Option<Packet>> {
         malformed(format!("a packet of kind {kind}, which this release does not know"))
     })?;
     let shard = u16::from_le_bytes(part.array()?);
-    let (message_len, count) = (part.length()?, part.length()?);
+    let (message_len, count) = (part.length()?, part.count()?);
     if count > BODIES_MAX {
         return Err(malformed(format!(
             "a packet of {count} frames, where at most {BODIES_MAX} can be"
         )));
     }
-    let lens: Vec<usize> = (0..count).map(|_| part.length()).collect::<io::Result<_>>()?;
+    let lens: Vec<ByteCount> = (0..count).map(|_| part.length()).collect::<io::Result<_>>()?;
     let message = part.bytes(message_len)?;
     let bodies = lens.into_iter().map(|len| part.bytes(len).map(Arc::new));
     let bodies = bodies.collect::<io::Result<_>>()?;
-    if part.left > 0 {
+    if part.left > ByteCount(0) {
         return Err(malformed(format!("a packet with {} bytes behind its last frame", part.left)));
     }
     check_sum(stored, part.sum)?;
@@ -154,7 +161,7 @@ pub(super) fn read_packet(from: &mut impl Read) -> io::Result<Option<Packet>> {
 /// The rest of a packet that is being read.
 struct PacketPart<'a, R> {
     from: &'a mut R,
-    left: usize,
+    left: ByteCount,
     /// Checksum of the bytes that were read.
     sum: u32,
 }
@@ -162,13 +169,13 @@ struct PacketPart<'a, R> {
 impl<R: Read> PacketPart<'_, R> {
     fn fill(&mut self, bytes: &mut [u8]) -> io::Result<()> {
         self.from.read_exact(bytes)?;
-        self.left -= bytes.len();
+        self.left -= ByteCount::of(bytes);
         self.sum = checksum(self.sum, bytes);
         Ok(())
     }
 
     /// Returns an error if fewer bytes are left than `len`.
-    fn need(&self, len: usize) -> io::Result<()> {
+    fn need(&self, len: ByteCount) -> io::Result<()> {
         if len <= self.left {
             return Ok(());
         }
@@ -176,20 +183,24 @@ impl<R: Read> PacketPart<'_, R> {
     }
 
     fn array<const N: usize>(&mut self) -> io::Result<[u8; N]> {
-        self.need(N)?;
         let mut bytes = [0; N];
+        self.need(ByteCount::of(&bytes))?;
         self.fill(&mut bytes)?;
         Ok(bytes)
     }
 
-    fn length(&mut self) -> io::Result<usize> {
-        let len = u32::from_le_bytes(self.array()?);
-        usize::try_from(len).map_err(|_| malformed("a length that this machine cannot have"))
+    fn length(&mut self) -> io::Result<ByteCount> {
+        Ok(ByteCount(u32::from_le_bytes(self.array()?).into()))
     }
 
-    fn bytes(&mut self, len: usize) -> io::Result<Vec<u8>> {
+    /// Reads a number of bodies, which is checked before anything is allocated for them.
+    fn count(&mut self) -> io::Result<usize> {
+        Ok(usize::try_from(u32::from_le_bytes(self.array()?)).unwrap_or(usize::MAX))
+    }
+
+    fn bytes(&mut self, len: ByteCount) -> io::Result<Vec<u8>> {
         self.need(len)?;
-        let mut bytes = vec![0; len];
+        let mut bytes = vec![0; len.in_memory()];
         self.fill(&mut bytes)?;
         Ok(bytes)
     }
@@ -304,7 +315,7 @@ mod tests {
             let error = error_with(at, &u32::to_le_bytes(value));
             assert!(error.contains(words), "{error}");
         }
-        let long = Arc::new(vec![0; PACKET_LEN_MAX]);
+        let long = Arc::new(vec![0; PACKET_LEN_MAX.in_memory()]);
         let packet =
             Packet { subject: Subject::Replica, shard: 0, message: Vec::new(), bodies: vec![long] };
         assert!(!packet.is_sendable(), "nobody would take it");

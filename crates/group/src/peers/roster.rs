@@ -7,6 +7,7 @@ use super::packet::{Packet, Subject, write_packets};
 use super::socket::{DialledSocket, Socket, Sockets};
 use super::{Enter, Identity, Inbound, Inbox};
 use crate::clocks::{ClockSchedule, Clocks};
+use scurry_codec::ByteCount;
 use scurry_consensus::replica::NodeId;
 use scurry_ledger::Time;
 use std::collections::{BTreeMap, BTreeSet};
@@ -421,7 +422,7 @@ pub(super) fn check_threads(theirs: u16, own: u16) -> Result<(), String> {
 }
 
 /// Most bytes that are queued for one node. A longer packet is accepted only by an empty queue.
-const WAITING_LEN_MAX: usize = 16 << 20;
+const WAITING_LEN_MAX: ByteCount = ByteCount(16 << 20);
 /// The first pause before another attempt. Each further one is twice as long.
 const PAUSE_FIRST: Duration = Duration::from_millis(20);
 /// The longest pause after an attempt without an answer.
@@ -454,7 +455,7 @@ pub(super) struct Link {
 struct Waiting {
     packets: Vec<Packet>,
     /// Bytes of the queued packets, and of those that are being written.
-    len: usize,
+    len: ByteCount,
     /// The version of the protocol that the connection uses. None without a connection: packets are then refused.
     connected: Option<u16>,
     /// The other side has closed the connection, so the thread has to end it.
@@ -496,7 +497,7 @@ impl Link {
         let mut waiting = self.waiting();
         let Some(version) = waiting.connected else { return false };
         let is_known = packet.subject != Subject::Health || version >= HEALTH_SINCE;
-        if !is_known || waiting.len > 0 && waiting.len + len > WAITING_LEN_MAX {
+        if !is_known || waiting.len > ByteCount(0) && waiting.len + len > WAITING_LEN_MAX {
             return false;
         }
         waiting.len += len;
@@ -567,7 +568,7 @@ impl Link {
     fn hang_up(&self) {
         let mut waiting = self.waiting();
         (waiting.socket, waiting.connected, waiting.over) = (None, None, false);
-        (waiting.packets, waiting.len) = (Vec::new(), 0);
+        (waiting.packets, waiting.len) = (Vec::new(), ByteCount(0));
     }
 
     fn dial(&self, roster: &Roster) -> Result<(Socket, u16), NoLink> {
@@ -628,7 +629,7 @@ impl Link {
                 continue;
             }
             write_packets(&packets, socket)?;
-            let len: usize = packets.iter().map(Packet::len).sum();
+            let len = packets.iter().map(Packet::len).sum();
             self.waiting().len -= len;
         }
     }

@@ -510,7 +510,10 @@ fn a_full_queue_drops_and_does_not_wait() {
         std::thread::yield_now();
     }
     assert_eq!(read_other(&mut stream), Some(packet(2, &[])));
-    assert!(!first.peers.send(node(2), packet(3, &[PACKET_LEN_MAX])), "nobody would take it");
+    assert!(
+        !first.peers.send(node(2), packet(3, &[PACKET_LEN_MAX.in_memory()])),
+        "nobody would take it"
+    );
 }
 
 /// Returns a connection of node 1 to a fake node 2, which supports protocol versions up to `highest`.

@@ -62,7 +62,7 @@ impl<T: Transport> Connection<T> {
         self.transport.commit();
         self.answered = true;
         self.client.following = None;
-        self.client.wishes = false;
+        self.client.awaits_group = false;
         self.doing =
             if self.ends_after_reply { ConnectionState::Closing } else { ConnectionState::Serving };
     }

@@ -5,8 +5,8 @@ use crate::slots::Slots;
 use scurry_codec::LogFormat;
 use scurry_disk::{Directory, Manifest, Store};
 use scurry_engine::{
-    KeyHasher, LogBase, LogId, Piece, ReplayError, Shard, Sink, Snapshot, SnapshotWriter, Step,
-    write_base,
+    Index, KeyHasher, LogBase, LogId, Piece, ReplayError, Shard, Sink, Snapshot, SnapshotWriter,
+    Step, Term, write_base,
 };
 use scurry_ledger::Time;
 use std::io;
@@ -79,8 +79,8 @@ pub(super) fn divide(
         let log = manifest.log(core);
         if let Some(founder) = founder {
             let base = LogBase {
-                index: 1,
-                term: 1,
+                index: Index(1),
+                term: Term(1),
                 at: now.0,
                 chain: log.seal_in(LogFormat::Replicated).chain_start(),
                 voters: vec![founder],

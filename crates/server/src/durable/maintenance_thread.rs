@@ -6,8 +6,8 @@ use super::pace::SnapshotPace;
 use crate::mail::bell::CoreWaker;
 use scurry_disk::{Directory, DiskFile};
 use scurry_engine::{
-    Disk, LogReach, SnapshotWriter, forget, is_disk_full, remove_unclaimed_spares, segment_name,
-    sync_behind,
+    ByteCount, Disk, LogReach, Sequence, SnapshotWriter, forget, is_disk_full,
+    remove_unclaimed_spares, segment_name, sync_behind,
 };
 use scurry_group::Clock;
 use std::io;
@@ -130,7 +130,7 @@ pub(super) struct MaintenanceState {
     path: PathBuf,
     directory: Directory,
     reach: Option<LogReach<DiskFile>>,
-    log_bytes: Option<u64>,
+    log_bytes: Option<ByteCount>,
     clock: Clock,
     writer: Option<(SnapshotWriter<Directory>, SnapshotPace)>,
 }
@@ -141,7 +141,7 @@ impl MaintenanceState {
     pub(super) fn new(
         directory: Directory,
         reach: Option<LogReach<DiskFile>>,
-        log_bytes: Option<u64>,
+        log_bytes: Option<ByteCount>,
         clock: Clock,
     ) -> MaintenanceState {
         MaintenanceState {
@@ -213,7 +213,7 @@ impl MaintenanceState {
                 let bytes = writer.len();
                 let outcome = writer.publish().and_then(|needless| {
                     if let Some(log_bytes) = self.log_bytes {
-                        forget(&mut self.directory, needless, log_bytes)?;
+                        forget(&mut self.directory, Sequence(needless), log_bytes)?;
                     }
                     Ok(SnapshotReport::Published { bytes, needless })
                 });

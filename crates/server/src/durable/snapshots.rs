@@ -3,7 +3,7 @@
 use super::maintenance_thread::{MaintenanceTask, MaintenanceThread, SnapshotReport};
 use super::pace::hurries;
 use crate::mail::report::DurableReport;
-use scurry_engine::{Commits, LogId, Piece, Shard, Snapshot, SnapshotSequences};
+use scurry_engine::{Commits, LogId, Piece, Sequence, Shard, Snapshot, SnapshotSequences};
 use scurry_ledger::Time;
 
 /// Maximum number of pieces under way, which bounds the memory of a snapshot.
@@ -53,7 +53,7 @@ pub(super) struct Snapshots {
 pub(super) struct NewSnapshot {
     pub(super) shown: SnapshotSequences,
     /// The log up to this sequence is not needed any more.
-    pub(super) needless: u64,
+    pub(super) needless: Sequence,
 }
 
 impl Snapshots {
@@ -186,8 +186,9 @@ impl Snapshots {
             }
             SnapshotReport::Published { bytes, needless } => {
                 if let Some(SnapshotProgress::Publishing { begun, as_of }) = self.stage.take() {
-                    self.news =
-                        Some(NewSnapshot { shown: SnapshotSequences { begun, as_of }, needless });
+                    let shown =
+                        SnapshotSequences { begun: Sequence(begun), as_of: Sequence(as_of) };
+                    self.news = Some(NewSnapshot { shown, needless: Sequence(needless) });
                     tracing::info!(sequence = begun, bytes, "snapshot written");
                     self.written += 1;
                     self.last_sequence = begun;

@@ -6,8 +6,8 @@ use crate::settings::StartError;
 use crate::slots::Slots;
 use scurry_disk::{Directory, DiskFile, Manifest, Store};
 use scurry_engine::{
-    Config, Durability, LogId, LogReach, Progress, Recovered, RecoveryEnd, RecoveryError,
-    RequiredExtent, Shard, Version, recover,
+    ByteCount, Config, Durability, LogId, LogReach, Progress, Recovered, RecoveryEnd,
+    RecoveryError, RequiredExtent, Shard, Version, recover,
 };
 use scurry_ledger::Time;
 use std::io;
@@ -51,7 +51,7 @@ pub(crate) struct Retention {
     /// A snapshot is begun when the log has grown by this many bytes.
     pub(crate) snapshot_log_bytes: u64,
     /// Bytes of the log that are kept although no snapshot needs them.
-    pub(crate) log_bytes: u64,
+    pub(crate) log_bytes: ByteCount,
 }
 
 /// The shard, the log and the files that a core starts with.

@@ -4,7 +4,7 @@ use super::divide::divide;
 use super::start::{CoreStart, Meter, Opened, Plan, RecoveryReport, begin, open};
 use crate::settings::{GroupSettings, StartError};
 use scurry_codec::{GroupMember, GroupMembers, LogFormat};
-use scurry_consensus::replica::{NodeId, Sequence};
+use scurry_consensus::replica::{NodeId, Sequence, Term};
 use scurry_consensus::shard::recover_to;
 use scurry_disk::{GroupFile, Manifest, Store, read_group};
 use scurry_engine::{
@@ -94,7 +94,7 @@ fn open_node(
         let mut directory = store.core(manifest.generation, core).map_err(StartError::store)?;
         let found = survey_group(&mut directory, log, least).map_err(failed)?;
         let ballot = store.ballot(&manifest, core)?;
-        let logged = found.entries.last().map_or(0, |entry| entry.term);
+        let logged = found.entries.last().map_or(Term(0), |entry| entry.term);
         store.check_vote(&manifest, ballot.newest(), logged)?;
         let writer = LogWriter::new(
             store.core(manifest.generation, core).map_err(StartError::store)?,

@@ -51,7 +51,7 @@ pub(crate) struct Client {
     /// The thread that reads the events it waits for.
     pub(crate) following: Option<u16>,
     /// True while it waits for the outcome of a request to the group.
-    pub(crate) wishes: bool,
+    pub(crate) awaits_group: bool,
     /// True while MONITOR shows the client the commands of others.
     pub(crate) monitors: bool,
     /// CLIENT TRACKING, while it is on.
@@ -91,7 +91,7 @@ impl Client {
             ticket,
             entry: None,
             following: None,
-            wishes: false,
+            awaits_group: false,
             monitors: false,
             tracking: None,
             subscriptions: None,

@@ -126,7 +126,7 @@ pub fn of_server(replies: &[Value], sessions: &[String]) -> Result<String> {
             session(&views::session_of(reply)?, id, &mut lines);
         }
     }
-    ensure!(open.is_empty(), "sessions that nobody has opened: {get}");
+    ensure!(open.is_empty(), "GET shows sessions that no command has opened: {get}");
     lines.sort();
     Ok(lines.join("\n"))
 }

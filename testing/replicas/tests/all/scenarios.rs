@@ -1,8 +1,8 @@
 //! Scripted tests of a few nodes: the guarantees, and the cases that the engine does not prevent by itself.
 
 use scurry_consensus::replica::{
-    AppendError, Base, ChangeError, Descriptor, Entry, EntryKind, Index, Members, Message, NodeId,
-    Recovered, Role, Sequence, Settings, Term, Vote,
+    AppendError, Base, ByteCount, ChangeError, Descriptor, Entry, EntryKind, Index, Members,
+    Message, NodeId, Recovered, Role, Sequence, Settings, Term, Vote,
 };
 use scurry_replicas::{ReplicaNode, World, node};
 
@@ -67,7 +67,7 @@ fn bytes_of(kind: u8, from: NodeId, to: NodeId, term: u64, numbers: &[u64]) -> V
 #[test]
 fn a_leader_whose_disk_stands_still_commits_by_the_others() {
     let (mut world, leader) = three();
-    for len in [100, 200, 300] {
+    for len in [100, 200, 300].map(ByteCount) {
         let index = world.append(leader, len).unwrap();
         rest_without_disk_of(&mut world, leader);
         assert_eq!(world.truth.committed(), index);
@@ -81,7 +81,7 @@ fn a_follower_whose_disk_stands_still_is_alive_and_counts_for_nothing() {
     let (mut world, leader) = three();
     let [slow, gone] = others(&world, leader);
     world.network.cut(gone, &[leader, slow], true, true);
-    let index = world.append(leader, 100).unwrap();
+    let index = world.append(leader, ByteCount(100)).unwrap();
     for _ in 0..50 {
         world.tick(leader);
         world.tick(slow);
@@ -107,12 +107,12 @@ fn a_node_that_decides_alone_leads_a_term_once() {
         }
         // Each life appends different frames; the learner receives them, and the leader stores none.
         for _ in 0..life {
-            world.append(leader, 10);
+            world.append(leader, ByteCount(10));
         }
         rest_without_disk_of(&mut world, leader);
     }
     world.round();
-    let index = world.append(leader, 10).unwrap();
+    let index = world.append(leader, ByteCount(10)).unwrap();
     world.round();
     assert_eq!(world.truth.committed(), index);
     assert_eq!(world.replica(node(2)).last(), index);
@@ -123,7 +123,7 @@ fn a_lone_voter_that_stores_is_not_moved_to_a_newer_term() {
     let mut world = World::new((1..=2).map(settings).collect(), members(&[1], &[2]));
     let leader = world.elect(100);
     world.round();
-    let index = world.append(leader, 100).unwrap();
+    let index = world.append(leader, ByteCount(100)).unwrap();
     let term = world.replica(leader).standing().term;
     // Message kind 8 is TimeoutNow.
     let bytes = bytes_of(8, node(2), leader, term.0 + 4, &[]);
@@ -150,7 +150,7 @@ fn a_deposed_leader_confirms_no_read() {
             break new;
         }
     };
-    world.append(new, 10).unwrap();
+    world.append(new, ByteCount(10)).unwrap();
     world.come_to_rest();
     // It resumes, and serves a read before it hears of the new leader.
     world.at(old).is_paused = false;
@@ -193,7 +193,8 @@ fn a_read_before_the_first_entry_of_a_term_is_confirmed_behind_it() {
 fn an_entry_behind_a_read_confirms_it_without_a_round() {
     let (mut world, leader) = three();
     let ticket = world.replica(leader).read().unwrap();
-    let descriptor = Descriptor { first: Sequence(1), last: Sequence(1), len: 1, checksum: 1 };
+    let descriptor =
+        Descriptor { first: Sequence(1), last: Sequence(1), len: ByteCount(1), checksum: 1 };
     let index = world.replica(leader).append(descriptor).unwrap();
     let effects = world.replica(leader).effects();
     let kind = |message: &Message| {
@@ -219,8 +220,12 @@ fn an_entry_behind_a_read_confirms_it_without_a_round() {
 /// Returns a log with entries of these terms.
 fn log(terms: &[u64]) -> Recovered {
     let entry = |(index, term): (u64, &u64)| {
-        let frame =
-            Descriptor { first: Sequence(index), last: Sequence(index), len: 1, checksum: 1 };
+        let frame = Descriptor {
+            first: Sequence(index),
+            last: Sequence(index),
+            len: ByteCount(1),
+            checksum: 1,
+        };
         Entry { term: Term(*term), index: Index(index), kind: EntryKind::Frame(frame) }
     };
     Recovered {
@@ -266,7 +271,7 @@ fn an_answer_from_before_does_not_take_back_what_is_sure() {
     let (mut world, leader) = three();
     let [follower, _] = others(&world, leader);
     for _ in 0..3 {
-        world.append(leader, 10);
+        world.append(leader, ByteCount(10));
     }
     world.come_to_rest();
     let last = world.replica(leader).last();
@@ -319,25 +324,27 @@ fn a_vote_that_nobody_was_asked_for_does_not_count() {
 fn more_than_the_bound_is_not_taken() {
     let (mut world, leader) = three();
     let bound = settings(1).uncommitted_bytes;
-    let len = u32::try_from(bound / 2).unwrap();
+    let len = ByteCount(bound.get() / 2);
     assert!(world.append(leader, len).is_some() && world.append(leader, len).is_some());
-    let frame = Descriptor { first: Sequence(1), last: Sequence(1), len: 1, checksum: 1 };
+    let frame =
+        Descriptor { first: Sequence(1), last: Sequence(1), len: ByteCount(1), checksum: 1 };
     assert_eq!(world.replica(leader).append(frame), Err(AppendError::Full(bound)));
     world.come_to_rest();
     // A frame is accepted whatever its length when nothing else is uncommitted.
-    assert!(world.append(leader, u32::MAX).is_some());
-    assert!(world.append(leader, 1).is_none());
+    assert!(world.append(leader, ByteCount(u32::MAX.into())).is_some());
+    assert!(world.append(leader, ByteCount(1)).is_none());
     world.come_to_rest();
-    assert!(world.append(leader, 1).is_some());
+    assert!(world.append(leader, ByteCount(1)).is_some());
 }
 
 #[test]
 fn a_leader_hands_over_and_takes_nothing_meanwhile() {
     let (mut world, leader) = three();
     let [to, _] = others(&world, leader);
-    world.append(leader, 10);
+    world.append(leader, ByteCount(10));
     world.replica(leader).transfer(to).unwrap();
-    let frame = Descriptor { first: Sequence(1), last: Sequence(1), len: 1, checksum: 1 };
+    let frame =
+        Descriptor { first: Sequence(1), last: Sequence(1), len: ByteCount(1), checksum: 1 };
     assert_eq!(world.replica(leader).append(frame), Err(AppendError::Moving(to)));
     world.pump(leader);
     world.come_to_rest();
@@ -377,7 +384,7 @@ fn a_leader_that_is_no_member_any_more_stops() {
     assert_eq!(world.replica(last).membership().members, rest);
     assert_eq!(world.replica(last).change(rest), Err(ChangeError::Same));
     assert_eq!(world.replica(next).standing().role, Role::Learner);
-    let index = world.append(last, 10).unwrap();
+    let index = world.append(last, ByteCount(10)).unwrap();
     world.round();
     assert_eq!(world.truth.committed(), index);
 }
@@ -389,7 +396,7 @@ fn a_refused_vote_of_an_older_term_still_tells_what_is_committed() {
     world.replica(other).transfer(leader).unwrap();
     world.pump(other);
     world.come_to_rest();
-    let index = world.append(leader, 10).unwrap();
+    let index = world.append(leader, ByteCount(10)).unwrap();
     world.come_to_rest();
     assert!(world.replica(follower).committed() < index, "it learns that with a heartbeat");
     let term = world.replica(follower).term_of(index).unwrap();
@@ -415,7 +422,7 @@ fn one_node_becomes_three_and_one_again_under_load() {
         world.round();
         world.replica(leader).change(members(voters, learners)).unwrap();
         for _ in 0..5 {
-            world.append(leader, 10);
+            world.append(leader, ByteCount(10));
             world.round();
         }
         assert_eq!(world.leader(), Some(leader));
@@ -434,7 +441,7 @@ fn a_node_that_is_behind_gets_a_snapshot_and_goes_on() {
     let [gone, _] = others(&world, leader);
     crash_and_lose(&mut world, gone);
     for _ in 0..20 {
-        world.append(leader, 10);
+        world.append(leader, ByteCount(10));
         world.round();
     }
     for id in world.ids().into_iter().filter(|id| *id != gone) {
@@ -459,7 +466,7 @@ fn a_node_whose_answers_were_lost_needs_no_snapshot() {
     let ids = world.ids();
     world.network.cut(follower, &ids, true, false);
     for _ in 0..5 {
-        world.append(leader, 10);
+        world.append(leader, ByteCount(10));
         world.round();
     }
     let last = world.replica(leader).last();
@@ -472,7 +479,7 @@ fn a_node_whose_answers_were_lost_needs_no_snapshot() {
     world.compact(leader, committed);
     world.network.cuts.clear();
     for _ in 0..5 {
-        world.append(leader, 10);
+        world.append(leader, ByteCount(10));
         world.round();
     }
     world.round();
@@ -504,7 +511,7 @@ fn a_node_that_lets_others_lead_leads_only_where_no_other_can() {
         let [yields, other] = others(&world, leader);
         world.replica(yields).set_yielding(true);
         world.network.cut(other, &[leader, yields], true, true);
-        world.append(leader, 10).expect("it leads");
+        world.append(leader, ByteCount(10)).expect("it leads");
         world.come_to_rest();
         crash_and_lose(&mut world, leader);
         world.network.cuts.clear();
@@ -554,7 +561,7 @@ fn a_node_whose_disk_stands_still_tells_an_overtaken_leader_so() {
     let new = world.elect(100);
     let slow = *ids.iter().find(|id| ![old, new].contains(id)).expect("three nodes");
     world.round();
-    world.append(new, 10).expect("it leads");
+    world.append(new, ByteCount(10)).expect("it leads");
     rest_without_disk_of(&mut world, slow);
     world.network.cuts.clear();
     world.network.cut(new, &ids, true, true);
@@ -573,7 +580,7 @@ fn a_leader_whose_disk_stands_still_sends_a_late_node_no_more_than_a_packet_take
     let [late, other] = others(&world, leader);
     world.network.cut(late, &[leader, other], true, true);
     for _ in 0..5_000 {
-        world.append(leader, 10).expect("it leads");
+        world.append(leader, ByteCount(10)).expect("it leads");
         rest_without_disk_of(&mut world, leader);
     }
     let last = world.replica(leader).last();

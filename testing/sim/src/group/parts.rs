@@ -6,7 +6,7 @@ use super::machine::Machine;
 use super::running::Input;
 use super::sending::Receiving;
 use super::trio::GroupSim;
-use scurry_consensus::replica::{Index, NodeId};
+use scurry_consensus::replica::{ByteCount, Index, NodeId};
 use scurry_consensus::shard::{ReceivedSnapshot, base_from};
 use scurry_engine::{Disk, File, clear_incoming, incoming_name};
 
@@ -43,7 +43,7 @@ impl GroupSim {
         match self.part(from, to) {
             Ok(None) => true,
             Ok(Some(index)) => {
-                self.sent(from, to, Ok(Index(index)));
+                self.sent(from, to, Ok(index));
                 true
             }
             Err(why) => {
@@ -63,7 +63,7 @@ impl GroupSim {
     }
 
     /// Transfers the next part. Returns the entry at which the receiver's log now begins, once the snapshot is in use.
-    fn part(&mut self, from: NodeId, to: NodeId) -> Result<Option<u64>, String> {
+    fn part(&mut self, from: NodeId, to: NodeId) -> Result<Option<Index>, String> {
         let text = |error: std::io::Error| error.to_string();
         let part_len = 1 + self.random.below(self.plan.part_len);
         let source = self.machines.get_mut(&from).ok_or("no source")?;
@@ -88,9 +88,10 @@ impl GroupSim {
                 return Err("it offers a snapshot and does not lead".to_owned());
             }
             clear_incoming(&mut disk).map_err(text)?;
-            let name = incoming_name(offer.base.sequence, offer.begun.get());
+            let name = incoming_name(offer.base.sequence.get(), offer.begun.get());
             let file = Some(disk.create(&name, 0).map_err(text)?);
-            running.receiving = Some(Receiving { from, number, file, have: 0, is_refused: false });
+            running.receiving =
+                Some(Receiving { from, number, file, have: ByteCount(0), is_refused: false });
             self.trace.add(format!("{from} sends {to} a snapshot behind {:?}", offer.base));
             return Ok(None);
         }
@@ -103,20 +104,19 @@ impl GroupSim {
             return Ok(None);
         }
         let have = receiving.have;
-        let rest = usize::try_from(offer.len - have).unwrap_or(0);
-        let mut bytes = vec![0; part_len.min(rest)];
+        let mut bytes = vec![0; part_len.min((offer.len - have).in_memory())];
         let source = self.machines.get_mut(&from).and_then(|machine| machine.running.as_mut());
         let sending = source.and_then(|running| running.sending.get_mut(&to));
         let read = sending.and_then(|sending| sending.file.as_mut()).ok_or("nothing is sent")?;
-        if read.read_at(have, &mut bytes).map_err(text)? < bytes.len() {
+        if read.read_at(have.get(), &mut bytes).map_err(text)? < bytes.len() {
             return Err("the file ends".to_owned());
         }
         let target = self.machines.get_mut(&to).and_then(|machine| machine.running.as_mut());
         let target = target.ok_or("it is down")?;
         let receiving = target.receiving.as_mut().ok_or("nothing is received")?;
         let file = receiving.file.as_mut().ok_or("nothing is received")?;
-        file.write_at(receiving.have, &bytes).map_err(text)?;
-        receiving.have += bytes.len() as u64;
+        file.write_at(receiving.have.get(), &bytes).map_err(text)?;
+        receiving.have += ByteCount::of(&bytes);
         if receiving.have == offer.len {
             file.sync().map_err(text)?;
             disk.sync_dir().map_err(text)?;

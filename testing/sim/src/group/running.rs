@@ -9,7 +9,7 @@ use crate::reach::REACH;
 use crate::world::{CheckResult, World};
 use crate::{SimDisk, SimFile, Trace};
 use scurry_codec::LogFormat;
-use scurry_consensus::replica::{Index, Message, NodeId, Sequence, Settings};
+use scurry_consensus::replica::{ByteCount, Index, Message, NodeId, Sequence, Settings};
 use scurry_consensus::shard::{
     CoreEnd, FrameBytes, FromCore, GroupCore, HostActions, LogDevice, LogPosition, RebuiltShard,
     ReceivedSnapshot, ShardFiles, ShardGroup, ShardGroupParts, SnapshotMessage, SnapshotOffer,
@@ -136,7 +136,7 @@ impl NodeProcess {
                 (shard, Time(at))
             }
         };
-        let begun = begin(0, files, settings, founder, 0, Arc::new(|| {}))?;
+        let begun = begin(0, files, settings, founder, ByteCount(0), Arc::new(|| {}))?;
         let ShardGroupParts { group, device, tasks, reader, orders, progress } = begun;
         let knows = group.replica.committed().0;
         if knows < committed {

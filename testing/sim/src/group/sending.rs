@@ -1,7 +1,7 @@
 //! The state of snapshots in transfer, at the sender and at the receiver.
 
 use crate::SimFile;
-use scurry_consensus::replica::NodeId;
+use scurry_consensus::replica::{ByteCount, NodeId};
 use scurry_consensus::shard::SnapshotOffer;
 
 /// A snapshot that is being sent. The file is None until it is opened.
@@ -22,7 +22,7 @@ pub(super) struct Receiving {
     pub(super) from: NodeId,
     pub(super) number: u64,
     pub(super) file: Option<SimFile>,
-    pub(super) have: u64,
+    pub(super) have: ByteCount,
     pub(super) is_refused: bool,
 }
 

@@ -10,7 +10,7 @@ use crate::audit::audit;
 use crate::job::SnapshotJob;
 use crate::model_checked_shard::ModelCheckedShard;
 use crate::world::CheckResult;
-use scurry_consensus::replica::{NodeId, Sequence};
+use scurry_consensus::replica::NodeId;
 use scurry_engine::{Disk, snapshot_name};
 use scurry_ledger::Time;
 use scurry_model::{ChainResult, StepResult};
@@ -248,7 +248,7 @@ impl GroupSim {
         }
         if let Ok((shown, needless)) = job.publish() {
             self.counts.snapshots += 1;
-            running.core.tell_snapshot(shown, Sequence(needless));
+            running.core.tell_snapshot(shown, needless);
         }
     }
 }

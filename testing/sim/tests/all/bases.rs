@@ -2,7 +2,9 @@
 //! snapshot replaces this one, on a machine that may stop at any operation. A start must find all of the old log or
 //! all of the new one, with the entries after its base that were on the device.
 
-use scurry_codec::{FrameWriter, LogEntry, LogFormat, Seal, content_of, put_entry};
+use scurry_codec::{
+    ByteCount, FrameWriter, Index, LogEntry, LogFormat, Seal, Sequence, Term, content_of, put_entry,
+};
 use scurry_engine::{
     Disk, File, LogBase, LogError, LogId, LogWriter, RecoveryError, RequiredExtent, checksum,
     incoming_name, read_base, segment_of, snapshot_name, snapshot_of, survey_group,
@@ -32,7 +34,7 @@ struct Node {
     /// The entries after the base.
     entries: Vec<Entry>,
     synced: usize,
-    term: u64,
+    term: Term,
     /// The base that was being written when the machine stopped, and whether it belongs to an exchange of the log.
     other: Option<(LogBase, bool)>,
     /// The number of exchanges that were completed at once, and the number that a start completed.
@@ -49,7 +51,7 @@ impl Node {
             base,
             entries: vec![],
             synced: 0,
-            term: 1,
+            term: Term(1),
             other: None,
             exchanges: [0; 2],
         }
@@ -60,10 +62,10 @@ impl Node {
     }
 
     fn write(&mut self, random: &mut Random, entries: usize) {
-        let (first, mut batch) = (self.end().sequence + 1, Vec::new());
+        let (first, mut batch) = (self.end().sequence.next(), Vec::new());
         for _ in 0..entries {
             let end = self.end().clone();
-            let mut writer = FrameWriter::new(seal(), end.sequence + 1);
+            let mut writer = FrameWriter::new(seal(), end.sequence.next().get());
             for _ in 0..=random.below(3) {
                 writer.value(b"key", None, &vec![b'x'; random.below(60)]);
             }
@@ -72,10 +74,10 @@ impl Node {
             let mut frame = Vec::new();
             writer.take_sealed(&mut frame);
             let content = content_of(seal(), &frame).expect("a frame");
-            let (term, index) = (self.term, end.index + 1);
-            let place = LogEntry { term, index, committed: 0, chain: end.chain, content };
-            assert!(put_entry(seal(), &mut frame, &place, 0));
-            let (sequence, chain) = (next - 1, place.next_chain(seal()));
+            let (term, index) = (self.term, end.index.next());
+            let place = LogEntry { term, index, committed: Index(0), chain: end.chain, content };
+            assert!(put_entry(seal(), &mut frame, &place, Sequence(0)));
+            let (sequence, chain) = (Sequence(next - 1), place.next_chain(seal()));
             let behind = LogBase { index, term, sequence, at: NOW.0, chain, ..end };
             self.entries.push((place, behind));
             batch.extend(frame);
@@ -92,7 +94,7 @@ impl Node {
         let Some(last) = self.synced.checked_sub(1) else { return };
         let last = random.below(last + 1);
         let base = self.entries[last].1.clone();
-        match self.writer.forget(&base, 0) {
+        match self.writer.forget(&base, ByteCount(0)) {
             Ok(()) => self.now_at(base),
             Err(why) => {
                 assert!(self.disk.is_off(), "{why}");
@@ -103,7 +105,7 @@ impl Node {
 
     /// Moves the base, and drops the entries up to it.
     fn now_at(&mut self, base: LogBase) {
-        let gone = usize::try_from(base.index - self.base.index).expect("few");
+        let gone = usize::try_from(base.index.get() - self.base.index.get()).expect("few");
         self.entries.drain(..gone);
         self.synced -= gone;
         self.base = base;
@@ -114,19 +116,19 @@ impl Node {
         let ahead = 1 + random.below(30) as u64;
         let end = self.end();
         let base = LogBase {
-            index: end.index + ahead,
-            term: self.term + 1,
+            index: Index(end.index.get() + ahead),
+            term: Term(self.term.get() + 1),
             // Uncommitted entries may have sequences that other entries use again.
-            sequence: self.base.sequence + ahead,
+            sequence: Sequence(self.base.sequence.get() + ahead),
             at: NOW.0,
             chain: random.below(1 << 30) as u32,
             voters: vec![1, 2],
             learners: vec![3],
         };
         let outcome = (|| {
-            let name = incoming_name(base.sequence, base.sequence);
+            let name = incoming_name(base.sequence.get(), base.sequence.get());
             let mut file = self.disk.create(&name, 0)?;
-            file.write_at(0, &base.sequence.to_le_bytes())?;
+            file.write_at(0, &base.sequence.get().to_le_bytes())?;
             file.sync()?;
             self.disk.sync_dir()?;
             self.writer.begin_at(&base)
@@ -156,8 +158,8 @@ impl Node {
         let snapshots: Vec<_> =
             contents.iter().filter(|(name, _)| snapshot_of(name).is_some()).collect();
         let [(name, bytes)] = &snapshots[..] else { panic!("{snapshots:?}") };
-        assert_eq!(*name, snapshot_name(self.base.sequence));
-        assert_eq!(bytes[..8], self.base.sequence.to_le_bytes());
+        assert_eq!(*name, snapshot_name(self.base.sequence.get()));
+        assert_eq!(bytes[..8], self.base.sequence.get().to_le_bytes());
         assert!(!contents.iter().any(|(name, _)| segment_of(name).is_some()), "a segment");
     }
 
@@ -189,17 +191,17 @@ impl Node {
         }
         self.entries.truncate(read);
         self.synced = read;
-        assert_eq!((found.chain, found.next), (self.end().chain, self.end().sequence + 1));
+        assert_eq!((found.chain, found.next), (self.end().chain, self.end().sequence.next()));
         let again = survey_group(&mut disk, LOG, RequiredExtent::default()).expect("as before");
         assert_eq!((again.base, again.entries.len()), (found.base, read));
-        let least = RequiredExtent { sequence: self.end().sequence + 1, snapshot: false };
+        let least = RequiredExtent { sequence: self.end().sequence.next().get(), snapshot: false };
         let more = survey_group(&mut disk, LOG, least);
         assert!(
             matches!(&more, Err(RecoveryError::Lost { .. } | RecoveryError::Log(_))),
             "{more:?}"
         );
         self.writer = writer(&self.disk);
-        self.term += 1;
+        self.term.0 += 1;
     }
 }
 
@@ -255,9 +257,15 @@ fn a_base_that_is_put_back_removes_nothing_that_was_promised() {
     let mut node = Node::new(0);
     let mut random = Random::new(0);
     node.write(&mut random, 4);
-    let base = LogBase { chain: 9, sequence: 2, index: 1, term: 1, ..node.base.clone() };
+    let base = LogBase {
+        chain: 9,
+        sequence: Sequence(2),
+        index: Index(1),
+        term: Term(1),
+        ..node.base.clone()
+    };
     scurry_engine::write_base(&mut node.disk, LOG, &base).expect("no faults");
-    let least = RequiredExtent { sequence: node.end().sequence, snapshot: false };
+    let least = RequiredExtent { sequence: node.end().sequence.get(), snapshot: false };
     let (files, found) = (node.disk.contents(), survey_group(&mut node.disk.clone(), LOG, least));
     assert!(matches!(found, Err(RecoveryError::Lost { .. })), "{found:?}");
     assert_eq!(node.disk.contents(), files);

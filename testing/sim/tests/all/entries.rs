@@ -3,7 +3,8 @@
 //! one, and never an entry that was cut off.
 
 use scurry_codec::{
-    FrameWriter, Framed, LogEntry, LogFormat, Seal, content_of, put_entry, read_frame,
+    FrameWriter, Framed, Index, LogEntry, LogFormat, Seal, Sequence, Term, content_of, put_entry,
+    read_frame,
 };
 use scurry_engine::{
     Commits, Config, Disk, Durability, Expiry, File, History, LogError, LogFollower, LogId,
@@ -28,8 +29,8 @@ fn seal() -> Seal {
 /// An entry, as described by its frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Entry {
-    term: u64,
-    index: u64,
+    term: Term,
+    index: Index,
     first: u64,
     /// The sequence after the entry.
     next: u64,
@@ -46,7 +47,7 @@ struct Node {
     synced: usize,
     /// All entries before a cut that the machine did not complete; None if no such cut is pending.
     cutting: Option<Vec<Entry>>,
-    term: u64,
+    term: Term,
     /// The number of committed entries. These are never cut off.
     committed: usize,
 }
@@ -55,14 +56,22 @@ impl Node {
     fn new(seed: u64) -> Node {
         let disk = SimDisk::new(seed, Faults { room: true, ..Faults::default() });
         let writer = writer(&disk);
-        Node { disk, writer, entries: vec![], synced: 0, cutting: None, term: 1, committed: 0 }
+        Node {
+            disk,
+            writer,
+            entries: vec![],
+            synced: 0,
+            cutting: None,
+            term: Term(1),
+            committed: 0,
+        }
     }
 
-    fn next(&self) -> (u64, u64, u32) {
-        let start = (1, 1, seal().chain_start());
+    fn next(&self) -> (Index, u64, u32) {
+        let start = (Index(1), 1, seal().chain_start());
         self.entries.last().map_or(start, |entry| {
             let place = place_of(entry, 0);
-            (entry.index + 1, entry.next, place.next_chain(seal()))
+            (entry.index.next(), entry.next, place.next_chain(seal()))
         })
     }
 
@@ -82,10 +91,11 @@ impl Node {
             let (mut frame, _) = sealed(FrameWriter::new(seal(), last.next));
             let content = content_of(seal(), &frame).expect("a frame");
             let place = LogEntry { chain, content, ..place_of(&last, self.committed) };
-            assert!(put_entry(seal(), &mut frame, &place, synced));
+            assert!(put_entry(seal(), &mut frame, &place, Sequence(synced)));
             batch = frame;
         }
-        let outcome = self.writer.write(first, &mut batch).and_then(|()| self.writer.sync());
+        let outcome =
+            self.writer.write(Sequence(first), &mut batch).and_then(|()| self.writer.sync());
         match outcome {
             Ok(()) => self.synced = self.entries.len(),
             Err(why) => assert!(self.disk.is_off(), "{why}"),
@@ -106,8 +116,9 @@ impl Node {
         let (mut frame, next) = sealed(writer);
         let content = content_of(seal(), &frame).expect("a frame");
         let term = self.term;
-        let place = LogEntry { term, index, committed: self.committed as u64, chain, content };
-        assert!(put_entry(seal(), &mut frame, &place, synced));
+        let place =
+            LogEntry { term, index, committed: Index(self.committed as u64), chain, content };
+        assert!(put_entry(seal(), &mut frame, &place, Sequence(synced)));
         self.entries.push(Entry { term, index, first, next, content, chain });
         frame
     }
@@ -117,12 +128,12 @@ impl Node {
         let cut_off = self.entries.clone();
         self.entries.truncate(keep);
         self.synced = self.synced.min(keep);
-        let index = keep as u64 + 1;
+        let index = Index(keep as u64 + 1);
         // The machine has stopped: the next start finds the old entries or the remaining ones.
         if self.writer.truncate(index).is_err() {
             self.cutting = Some(cut_off);
         }
-        self.term += 1;
+        self.term.0 += 1;
     }
 
     /// Ends the machine, starts it again, and checks the entries that a reader finds.
@@ -131,7 +142,7 @@ impl Node {
         let mut disk = self.disk.clone();
         let mut reader = LogReader::new(&mut disk, LOG, 1).expect("the log begins at 1").in_group();
         let mut read: Vec<Entry> = Vec::new();
-        let mut committed = 0;
+        let mut committed = Index(0);
         while let Some(frame) =
             reader.frame().unwrap_or_else(|why| panic!("{why}\n{}", self.disk.trace().tail()))
         {
@@ -167,14 +178,14 @@ impl Node {
         if last.is_some() {
             assert_eq!(history, expected);
         }
-        self.term += 1;
+        self.term.0 += 1;
     }
 }
 
 impl Node {
     /// Checks that a start finds the same entries as the reader, leaves the log unchanged if it ends too early and is
     /// refused, and has nothing to cut the next time.
-    fn survey(&self, read: &[Entry], history: Option<History>, committed: u64) {
+    fn survey(&self, read: &[Entry], history: Option<History>, committed: Index) {
         let next = read.last().map_or(1, |last| last.next);
         let least = |sequence| RequiredExtent { sequence, snapshot: false };
         let changes = self.disk.changes();
@@ -188,16 +199,19 @@ impl Node {
         for _ in 0..2 {
             let found = survey_group(&mut self.disk.clone(), LOG, least(next - 1));
             let found = found.expect("it is as the reader has found it");
-            let entries = found
-                .entries
-                .iter()
-                .map(|entry| (entry.term, entry.index, entry.first, entry.last + 1, entry.content));
+            let entries = found.entries.iter().map(|entry| {
+                let next = entry.last.next().get();
+                (entry.term, entry.index, entry.first.get(), next, entry.content)
+            });
             let expected = read
                 .iter()
                 .map(|entry| (entry.term, entry.index, entry.first, entry.next, entry.content));
             assert!(entries.eq(expected), "{:#?}\nbeside {read:#?}", found.entries);
             let chain = history.map_or(seal().chain_start(), |history| history.chain);
-            assert_eq!((found.next, found.chain, found.committed), (next, chain, committed));
+            assert_eq!(
+                (found.next, found.chain, found.committed),
+                (Sequence(next), chain, committed)
+            );
         }
         let again = survey_group(&mut self.disk.clone(), LOG, least(next - 1));
         let cut = again.expect("as before").cut;
@@ -220,7 +234,7 @@ fn writer(disk: &SimDisk) -> LogWriter<SimDisk> {
 
 fn place_of(entry: &Entry, committed: usize) -> LogEntry {
     let Entry { term, index, content, chain, .. } = *entry;
-    LogEntry { term, index, committed: committed as u64, chain, content }
+    LogEntry { term, index, committed: Index(committed as u64), chain, content }
 }
 
 fn run(seed: u64) {
@@ -275,11 +289,11 @@ fn a_segment_of_another_history_is_not_gone_on_with() {
             frames.value(b"key", None, &[filler; 200]);
             let (mut frame, next) = sealed(frames);
             let content = content_of(seal(), &frame).expect("a frame");
-            let place = LogEntry { term: 1, index, committed: 0, chain, content };
-            assert!(put_entry(seal(), &mut frame, &place, 0));
-            node.writer.write(first, &mut frame).expect("room");
+            let place = LogEntry { term: Term(1), index, committed: Index(0), chain, content };
+            assert!(put_entry(seal(), &mut frame, &place, Sequence(0)));
+            node.writer.write(Sequence(first), &mut frame).expect("room");
             node.writer.sync().expect("no faults");
-            node.entries.push(Entry { term: 1, index, first, next, content, chain });
+            node.entries.push(Entry { term: Term(1), index, first, next, content, chain });
         }
         node
     };
@@ -477,14 +491,14 @@ fn a_log_without_its_beginning_is_refused_in_words() {
     frames.value(b"key", None, b"value");
     let (mut frame, _) = sealed(frames);
     let content = content_of(seal(), &frame).expect("a frame");
-    for (index, chain) in [(5, seal().chain_start()), (1, 4_711)] {
-        let place = LogEntry { term: 1, index, committed: 0, chain, content };
-        assert!(put_entry(seal(), &mut frame, &place, 0));
-        writer(&disk).write(1, &mut frame).expect("room");
+    for (index, chain) in [(Index(5), seal().chain_start()), (Index(1), 4_711)] {
+        let place = LogEntry { term: Term(1), index, committed: Index(0), chain, content };
+        assert!(put_entry(seal(), &mut frame, &place, Sequence(0)));
+        writer(&disk).write(Sequence(1), &mut frame).expect("room");
         let changes = disk.changes();
         let refused = survey_group(&mut disk.clone(), LOG, RequiredExtent::default());
         let refused = refused.expect_err("it is no beginning").to_string();
-        assert!(refused.contains(&format!("begins with entry {index}")), "{refused}");
+        assert!(refused.contains(&format!("begins with entry {}", index.get())), "{refused}");
         assert!(refused.contains("join again"), "{refused}");
         assert_eq!(disk.changes(), changes);
     }

@@ -1,7 +1,7 @@
 //! The part of a survey about a group's log: the state that a node would recover at its start.
 
 use super::{CoreFiles, CoreSurvey};
-use scurry_codec::LogBase;
+use scurry_codec::{Index, LogBase, LogPosition, Sequence, Term};
 use scurry_engine::{BASE_NAME, Disk, RequiredExtent, SnapshotSequences, look_at_group};
 
 /// Contents of a group's log.
@@ -11,15 +11,15 @@ pub(crate) struct GroupSurvey {
     pub(crate) base: Option<LogBase>,
     pub(crate) entries: usize,
     /// Last sequence.
-    pub(crate) last: u64,
+    pub(crate) last: Sequence,
     /// Indices of the first and the last entry.
-    pub(crate) indices: Option<(u64, u64)>,
+    pub(crate) indices: Option<(Index, Index)>,
     /// Terms of the first and the last entry.
-    pub(crate) terms: Option<(u64, u64)>,
-    /// Index and last sequence of the last entry that is known to be committed.
-    pub(crate) committed: (u64, u64),
+    pub(crate) terms: Option<(Term, Term)>,
+    /// End of the last entry that is known to be committed.
+    pub(crate) committed: LogPosition,
     /// Sequence that must be committed before a received snapshot can be used.
-    pub(crate) waits_for: Option<u64>,
+    pub(crate) waits_for: Option<Sequence>,
 }
 
 /// Surveys the log as one of a group, if it is one.
@@ -43,14 +43,14 @@ pub(super) fn look(pinned: &mut CoreFiles, survey: &mut CoreSurvey) {
         }
     };
     let shown = |snapshot: &super::SnapshotSurvey| SnapshotSequences {
-        begun: snapshot.begun,
-        as_of: snapshot.footer.as_of,
+        begun: Sequence(snapshot.begun),
+        as_of: Sequence(snapshot.footer.as_of),
     };
     let snapshots: Vec<SnapshotSequences> = survey.snapshots.iter().map(shown).collect();
     let ends = found.entries.first().zip(found.entries.last());
     survey.group = Some(GroupSurvey {
         entries: found.entries.len(),
-        last: found.next - 1,
+        last: Sequence(found.next.get() - 1),
         indices: ends.map(|(first, last)| (first.index, last.index)),
         terms: ends.map(|(first, last)| (first.term, last.term)),
         committed: found.committed(&snapshots),

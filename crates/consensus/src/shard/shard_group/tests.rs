@@ -125,7 +125,7 @@ impl Alone {
         writer.seal(0, Time(1));
         let mut frames = Vec::new();
         writer.take_sealed(&mut frames);
-        self.group.core.progress.sent(frames.len() as u64);
+        self.group.core.progress.sent(ByteCount::of(&frames));
         self.group.on_core_message(FromCore::Frames {
             epoch: Epoch(epoch),
             turn: Turn(turn),

@@ -13,7 +13,7 @@ use crate::execute::node::Node;
 use crate::mail::message::Message;
 use crate::ticket::{Sender, Ticket};
 use scurry_group::view::{Member, View};
-use scurry_group::{OperatorRequest, WishOutcome, WishReply};
+use scurry_group::{OperatorRequest, RequestOutcome, RequestReply};
 use scurry_resp::{Args, Reply, parse_integer};
 use std::borrow::Cow;
 
@@ -74,7 +74,7 @@ pub(crate) fn transfer(
     args: Args<'_>,
     reply: &mut Reply<'_>,
 ) -> Effect {
-    wish(node, client, args, reply, |view, member| {
+    start_request(node, client, args, reply, |view, member| {
         if member.id == view.node {
             return Ok(None);
         }
@@ -95,7 +95,7 @@ pub(crate) fn remove(
     args: Args<'_>,
     reply: &mut Reply<'_>,
 ) -> Effect {
-    wish(node, client, args, reply, |view, member| {
+    start_request(node, client, args, reply, |view, member| {
         if member.id == view.node {
             return Err("it leads: let another node lead first, and ask that one".into());
         }
@@ -107,7 +107,7 @@ pub(crate) fn remove(
 }
 
 /// Starts a request about a member, where this node leads. `what` returns None when there is nothing to do.
-fn wish(
+fn start_request(
     node: &Node,
     client: &mut Client,
     args: Args<'_>,
@@ -129,9 +129,9 @@ fn wish(
             .error("ERR this node does not lead: ask the leader, which SCUR.REPLICA STATUS shows"),
         Some(member) => match what(view, member) {
             Ok(None) => reply.ok(),
-            Ok(Some(wish)) => {
-                if group.ask(wish, reply_to(node, client.ticket, wish)) {
-                    client.wishes = true;
+            Ok(Some(request)) => {
+                if group.ask(request, reply_to(node, client.ticket, request)) {
+                    client.awaits_group = true;
                     return Effect::Suspend;
                 }
                 reply.error("ERR this node stops: ask the one that leads next");
@@ -143,19 +143,19 @@ fn wish(
 }
 
 /// Returns the function that sends a client the outcome of its request, by the mail of this core.
-fn reply_to(node: &Node, ticket: Ticket, wish: OperatorRequest) -> WishReply {
+fn reply_to(node: &Node, ticket: Ticket, request: OperatorRequest) -> RequestReply {
     let Ticket { key, client } = ticket;
     let sender = Sender { core: node.core, connection: key, client };
     let letterbox = node.mesh.own_letterbox();
     Box::new(move |outcome| {
-        letterbox.post(Message::Followed(sender, bytes_of(wish, outcome))).is_ok()
+        letterbox.post(Message::Followed(sender, bytes_of(request, outcome))).is_ok()
     })
 }
 
-fn bytes_of(wish: OperatorRequest, outcome: &WishOutcome) -> Vec<u8> {
+fn bytes_of(request: OperatorRequest, outcome: &RequestOutcome) -> Vec<u8> {
     match outcome {
         Ok(()) => b"+OK\r\n".to_vec(),
-        Err(why) => format!("-ERR node {}: {why}\r\n", wish.node()).into_bytes(),
+        Err(why) => format!("-ERR node {}: {why}\r\n", request.node()).into_bytes(),
     }
 }
 

@@ -14,11 +14,11 @@ const IMAGE_LOOKS_MAX: u32 = 600;
 pub(super) fn replace(scene: &mut FaultContext<'_>) -> Result<()> {
     let (leader, one, _) = scene.parts()?;
     let node = if scene.random.one_in(3) { leader } else { one };
-    anew(scene, node)
+    replace_node(scene, node)
 }
 
 /// Replaces a node: kills it, empties its directory and starts it in its own place.
-fn anew(scene: &mut FaultContext<'_>, node: usize) -> Result<()> {
+fn replace_node(scene: &mut FaultContext<'_>, node: usize) -> Result<()> {
     let others: Vec<usize> = (0..3).filter(|other| *other != node).collect();
     let lost = match scene.group.nodes[node].status() {
         Ok(status) => status.id,
@@ -82,7 +82,7 @@ pub(super) fn old_image(scene: &mut FaultContext<'_>) -> Result<()> {
             let words = scene.group.nodes[one].log_tail();
             ensure!(!status.success() && words.contains("RETIRED"), "{status}: {words}");
             scene.group.nodes[one].may_end = false;
-            return anew(scene, one);
+            return replace_node(scene, one);
         }
         if has_all(scene, one) {
             // Another node has become leader since, and cannot know what this one had.
@@ -145,7 +145,7 @@ pub(super) fn damage(scene: &mut FaultContext<'_>) -> Result<()> {
             let words = scene.group.nodes[one].log_tail();
             ensure!(!status.success() && !words.contains("panicked"), "{status}: {words}");
             scene.remark(&format!("a node with damage {where_} its log did not start"));
-            anew(scene, one)
+            replace_node(scene, one)
         }
         None => {
             scene.remark(&format!("a node with damage {where_} its log started"));
