@@ -1127,6 +1127,7 @@ def refund(
     debit_txn: str,
     amount: int | None = None,
     *,
+    carry: bool = False,
     items: Sequence[DebitItem] = (),
 ) -> Command[Moved]:
     """Gives back a remembered debit, a part of it, or parts of its items. Amount: what was refunded, over all items.
@@ -1139,6 +1140,8 @@ def refund(
     words += [debit_txn]
     if amount is not None:
         words += [amount]
+    if carry:
+        words.append("CARRY")
     words += [word for entry in items for word in entry.words()]
     return Command(tuple(words), Moved.read, True)
 

@@ -148,10 +148,11 @@ class SyncCommands:
         debit_txn: str,
         amount: int | None = None,
         *,
+        carry: bool = False,
         items: Sequence[DebitItem] = (),
     ) -> Moved:
         """Gives back a remembered debit, a part of it, or parts of its items. Amount: what was refunded, over all items."""
-        return self.run(commands.refund(account, txn, debit_txn, amount, items=items))
+        return self.run(commands.refund(account, txn, debit_txn, amount, carry=carry, items=items))
 
     def counter(
         self,
@@ -497,10 +498,11 @@ class AsyncCommands:
         debit_txn: str,
         amount: int | None = None,
         *,
+        carry: bool = False,
         items: Sequence[DebitItem] = (),
     ) -> Moved:
         """Gives back a remembered debit, a part of it, or parts of its items. Amount: what was refunded, over all items."""
-        return await self.run(commands.refund(account, txn, debit_txn, amount, items=items))
+        return await self.run(commands.refund(account, txn, debit_txn, amount, carry=carry, items=items))
 
     async def counter(
         self,

@@ -42,6 +42,8 @@ def test_an_account_from_its_beginning_to_its_end(durable_store: Store) -> None:
     items = [DebitItem("input", "cent", 3), DebitItem(7, "cent", 4)]
     assert store.debit("alice", "d2", items=items).amount == 7
     assert store.refund("alice", "r2", "d2", items=[DebitItem(7, "cent", 4)]).amount == 4
+    assert store.refund("alice", "r3", "d1", 1, carry=True).amount == 1
+    assert store.refund("alice", "r4", "d2", items=[DebitItem("input", "cent", 1)], carry=True).amount == 1
     assert store.counter("alice", "c1", "calls", 3, period="day").amount == 3
     assert store.limit("alice", "l1", "cap", unit="cent", amount=500, period="month").amount == 500
     assert store.limit("alice", "l2", "open", amount=3, sessions=True).amount == 3
@@ -53,7 +55,7 @@ def test_an_account_from_its_beginning_to_its_end(durable_store: Store) -> None:
     buckets = {bucket.id: bucket for bucket in shown.buckets}
     assert buckets["main"].valid_to is None and buckets["main"].floor == -50
     assert buckets["extra"].allowance is not None and buckets["extra"].allowance.period == "day"
-    assert sum(bucket.available for bucket in shown.buckets if bucket.unit == "cent") == 1600 - 400 + 100 - 3 - 10
+    assert sum(bucket.available for bucket in shown.buckets if bucket.unit == "cent") == 1600 - 400 + 101 - 2 - 10
     limits = {limit.id: limit for limit in shown.limits}
     assert limits["cap"].resets_at is not None and limits["open"].unit is None
     assert shown.counters[0].value == 3

@@ -7,7 +7,7 @@
 //! | u16, u8, u8, u32, i48 | next bucket number, count of buckets, of sessions, version, time of the last change |
 //! | groups | when wide, instead of these; with more, lengths and counts of the parts after the sessions |
 //! | | buckets, sessions with their items: each in its file in `image` |
-//! | | tombstones, transactions, identities, counters, uncollected totals, allowances, limits |
+//! | | tombstones, transactions, identities, counters, uncollected totals, allowances, limits, carried debts |
 //!
 //! A group is four signed numbers: a byte with the width of each (two bits: 0, 2, 4 or 8 bytes), then
 //! the numbers. docs/formats/account-image.md has every part.
@@ -26,8 +26,8 @@ use crate::writer::{FIXED_LEN_MAX, GROUP_LEN_MAX, NAME_ROOM, Writer};
 use alloc::vec::Vec;
 use core::fmt;
 use scurry_ledger::{
-    Account, Allowance, Bucket, BucketNo, Counter, Cycle, ID_LEN_MAX, Id, Identity, Name, Period,
-    Session, Status, Time, UnitAmount,
+    Account, Allowance, Bucket, BucketNo, CarriedDebt, Counter, Cycle, ID_LEN_MAX, Id, Identity,
+    Name, Period, Session, Status, Time, UnitAmount,
 };
 
 const VERSION: u8 = 1;
@@ -135,6 +135,7 @@ fn room(account: &Account) -> usize {
         + account.counters.len() * (2 * NAME_ROOM + GROUP_LEN_MAX)
         + account.uncollected.len() * (NAME_ROOM + GROUP_LEN_MAX)
         + account.allowances.len() * GROUP_LEN_MAX
+        + account.carried.len() * GROUP_LEN_MAX
         + account.limits.len() * limit::LEN_MAX
         + FIXED_LEN_MAX
 }
@@ -165,8 +166,9 @@ fn write_account(account: &Account, out: &mut [u8]) -> usize {
 /// Reports whether the account has any of the rare parts after the sessions.
 #[inline]
 fn has_rarer(account: &Account) -> bool {
-    let Account { identities, counters, uncollected, allowances, limits, .. } = account;
-    identities.len() | counters.len() | uncollected.len() | allowances.len() | limits.len() != 0
+    let Account { identities, counters, uncollected, allowances, limits, carried, .. } = account;
+    let of_buckets = allowances.len() | carried.len();
+    identities.len() | counters.len() | uncollected.len() | of_buckets | limits.len() != 0
 }
 
 /// Writes the rare parts. The writer is passed and returned by value, so that it can stay in registers for most
@@ -195,6 +197,10 @@ fn put_rarer<'a>(mut w: Writer<'a>, account: &Account) -> Writer<'a> {
     for limit in &account.limits {
         limit::put(&mut w, limit, base);
     }
+    for debt in &account.carried {
+        let CarriedDebt { bucket, period, since, amount } = *debt;
+        w.group([i64::from(bucket.0), i64::from(period), word(since), amount]);
+    }
     w
 }
 
@@ -209,7 +215,9 @@ fn put_head(w: &mut Writer<'_>, account: &Account) {
     ];
     let uncollected = len(account.uncollected.len());
     let (limits, allowances) = (len(account.limits.len()), len(account.allowances.len()));
-    let has_more = more[0] | more[1] | more[2] | more[3] | uncollected | limits | allowances != 0;
+    let carried = len(account.carried.len());
+    let rarer = uncollected | limits | allowances | carried;
+    let has_more = more[0] | more[1] | more[2] | more[3] | rarer != 0;
     let flags = account.status as u8 | if has_more { flag::MORE } else { 0 };
     let fields = w.fixed::<{ HEAD_LEN + 2 }>();
     fields[0] = VERSION;
@@ -234,7 +242,7 @@ fn put_head(w: &mut Writer<'_>, account: &Account) {
     }
     if has_more {
         w.group(more);
-        w.group([uncollected, limits, allowances, 0]);
+        w.group([uncollected, limits, allowances, carried]);
     }
 }
 
@@ -258,6 +266,7 @@ struct RareCounts {
     uncollected: i64,
     allowances: i64,
     limits: i64,
+    carried: i64,
 }
 
 /// Reads an image into an account whose buffers are reused.
@@ -325,8 +334,10 @@ pub fn decode_part(bytes: &[u8], account: &mut Account) -> Result<(), ImageError
     account.uncollected.clear();
     account.allowances.clear();
     account.limits.clear();
-    let RareCounts { identities, counters, uncollected, allowances, limits } = counts.rarer;
-    if identities | counters | uncollected | allowances | limits != 0 {
+    account.carried.clear();
+    let RareCounts { identities, counters, uncollected, allowances, limits, carried } =
+        counts.rarer;
+    if identities | counters | uncollected | allowances | limits | carried != 0 {
         take_rarer(&mut r, account, counts.rarer);
     }
     if r.is_done() { Ok(()) } else { Err(ImageError::Damaged) }
@@ -363,6 +374,12 @@ fn take_rarer(r: &mut ImageReader<'_>, account: &mut Account, rarer: RareCounts)
         let limit = limit::read_limit(r, base);
         account.limits.extend(limit);
     }
+    let carried = count(r, rarer.carried);
+    while account.carried.len() < carried && !r.is_broken() {
+        let [bucket, period, since, amount] = r.group();
+        let (bucket, period) = (BucketNo(narrow(r, bucket)), narrow(r, period));
+        account.carried.push(CarriedDebt { bucket, period, since: unword(since), amount });
+    }
 }
 
 #[inline(always)]
@@ -393,10 +410,11 @@ fn take_head(r: &mut ImageReader<'_>, account: &mut Account) -> Counts {
     }
     if flags & flag::MORE != 0 {
         let [tombstones, transactions, identities, counters] = r.group();
-        let [uncollected, limits, allowances, _] = r.group();
+        let [uncollected, limits, allowances, carried] = r.group();
         counts.tombstones = count(r, tombstones);
         counts.transactions = count(r, transactions);
-        counts.rarer = RareCounts { identities, counters, uncollected, allowances, limits };
+        counts.rarer =
+            RareCounts { identities, counters, uncollected, allowances, limits, carried };
     }
     counts
 }

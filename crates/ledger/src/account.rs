@@ -63,6 +63,8 @@ pub struct Account {
     pub counters: Vec<Counter>,
     /// Allowances of the buckets that are refilled, in the order in which they were first set.
     pub allowances: Vec<Allowance>,
+    /// Debts that buckets carried from one period into the next; those of one bucket in the order of the periods.
+    pub carried: Vec<CarriedDebt>,
     /// Limits in the order of their creation.
     pub limits: Vec<Limit>,
     /// Totals per unit of use that could not be debited; they never shrink.
@@ -192,6 +194,11 @@ pub struct Bucket {
     pub voided: i64,
     /// Total debited below the floor by overrun; a part of `consumed`.
     pub overdrawn: i64,
+    /// Number of the present period of the allowance: how often periods have begun. Slices of other numbers are of ended
+    /// periods.
+    pub period: u32,
+    /// Version that the account got when that period began. Debits of lower versions are of ended periods.
+    pub period_since: u64,
 }
 
 impl Bucket {
@@ -214,6 +221,8 @@ impl Bucket {
             expired: 0,
             voided: 0,
             overdrawn: 0,
+            period: 0,
+            period_since: 0,
         }
     }
 
@@ -269,6 +278,20 @@ impl Allowance {
     pub(crate) fn last_moment(bucket: &Bucket, until: Time) -> Time {
         bucket.valid_to.map_or(until, |end| until.min(end.plus_ms(-1)))
     }
+}
+
+/// The least debt of a bucket that was noted since some periods, for units that come back from them. Of one bucket the
+/// later entry has the greater amount.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CarriedDebt {
+    /// Serial number of the bucket.
+    pub bucket: BucketNo,
+    /// Number of the first of these periods; the last one is before that of the bucket's next entry.
+    pub period: u32,
+    /// Version that the account got when the first of these periods began.
+    pub since: u64,
+    /// Minor units, at least 1.
+    pub amount: i64,
 }
 
 /// A counter that falls back to 0 when a period of UTC begins.
@@ -394,6 +417,8 @@ impl Item {
 pub struct Slice {
     /// Serial number of the bucket.
     pub bucket: BucketNo,
+    /// Number of the bucket's period from which it was held.
+    pub period: u32,
     /// Amount in minor units, at least 1.
     pub amount: i64,
 }
@@ -410,6 +435,7 @@ impl Account {
             next_bucket: 0,
             counters: Vec::new(),
             allowances: Vec::new(),
+            carried: Vec::new(),
             limits: Vec::new(),
             uncollected: Vec::new(),
             sessions: Vec::new(),

@@ -2,6 +2,7 @@
 //! object belongs to a Change for another state. That is a broken invariant, which debug assertions here and `validate`
 //! in every host's tests find.
 
+use crate::carried::Taken;
 use crate::{
     Account, Bucket, BucketNo, BucketTerms, Change, Counter, Identity, Item, ItemAt, Limit,
     LimitAt, Name, Op, Posting, Session, SessionAt, Slice, Time, UnitAmount,
@@ -147,6 +148,7 @@ impl Account {
             Op::RemoveBucket { bucket: no, .. } => {
                 self.buckets.retain(|bucket| bucket.no != *no);
                 self.allowances.retain(|allowance| allowance.bucket != *no);
+                self.carried.retain(|debt| debt.bucket != *no);
             }
             Op::Credit(posting) => self.post(posting, |bucket, amount| {
                 bucket.available += amount;
@@ -184,7 +186,14 @@ impl Account {
                 }
             }
             Op::EndAllowance(no) => self.allowances.retain(|allowance| allowance.bucket != *no),
-            Op::BeginPeriod { bucket, period_start } => {
+            Op::BeginPeriod { bucket, period_start, carried } => {
+                // The version that the account gets by this Change.
+                let version = self.version + 1;
+                self.note_debt(*bucket, *carried);
+                self.with_bucket(*bucket, |bucket| {
+                    bucket.period += 1;
+                    bucket.period_since = version;
+                });
                 let found = self.allowances.iter_mut().find(|known| known.bucket == *bucket);
                 debug_assert!(found.is_some());
                 if let Some(allowance) = found {
@@ -227,12 +236,15 @@ impl Account {
                 session.items.push(Item::new(*key, *unit));
             }),
             Op::Hold(at, posting) => {
+                let Posting { bucket, amount } = *posting;
+                let mut period = 0;
                 self.post(posting, |bucket, amount| {
                     bucket.available -= amount;
                     bucket.held += amount;
+                    period = bucket.period;
                 });
                 self.with_item(named, *at, |item| {
-                    item.slices.push(Slice { bucket: posting.bucket, amount: posting.amount });
+                    item.slices.push(Slice { bucket, period, amount });
                 });
                 self.count_held(named, *at, posting.amount);
             }
@@ -252,19 +264,21 @@ impl Account {
                 self.count_held(named, *at, -posting.amount);
             }
             Op::Release(at, posting) => {
+                let period = self.release_of(named, *at, posting);
                 self.post(posting, |bucket, amount| {
                     bucket.held -= amount;
                     bucket.available += amount;
                 });
-                self.with_item(named, *at, |item| item.release(posting));
+                self.note_return(posting, Taken::In(period));
                 self.count_held(named, *at, -posting.amount);
             }
             Op::ReleaseExpired(at, posting) => {
+                let period = self.release_of(named, *at, posting);
                 self.post(posting, |bucket, amount| {
                     bucket.held -= amount;
                     bucket.expired += amount;
                 });
-                self.with_item(named, *at, |item| item.release(posting));
+                self.note_return(posting, Taken::In(period));
                 self.count_held(named, *at, -posting.amount);
             }
             Op::Use { at, used, direct, uncollected } => {
@@ -318,6 +332,11 @@ impl Account {
             Op::NoteLate(late) => self.tombstones.note_late(late),
             Op::NoteRefund { debit, item, posting } => {
                 self.transactions.refund(debit.as_bytes(), *item, posting);
+                if !self.carried.is_empty()
+                    && let Some(debited) = self.transactions.find(debit.as_bytes())
+                {
+                    self.note_return(posting, Taken::By(debited.version));
+                }
             }
             Op::Forget => {
                 self.tombstones.forget(at);
@@ -386,6 +405,24 @@ impl Account {
         }
     }
 
+    /// Releases units of an item. Returns the number of the period from which they were held.
+    #[inline(always)]
+    fn release_of(&mut self, named: &NamedSessions, at: ItemAt, posting: &Posting) -> u32 {
+        let mut period = 0;
+        self.with_item(named, at, |item| period = item.release(posting));
+        period
+    }
+
+    /// Notes that units came back to a bucket. Few accounts carry a debt.
+    #[inline(always)]
+    fn note_return(&mut self, posting: &Posting, taken: Taken) {
+        if !self.carried.is_empty()
+            && self.bucket_no(posting.bucket).is_some_and(|bucket| !taken.in_present(bucket))
+        {
+            self.lower_debts(posting.bucket, taken, posting.amount);
+        }
+    }
+
     fn add_bucket(&mut self, id: Name, unit: Name, terms: &BucketTerms, at: Time) {
         self.buckets.push(Bucket {
             no: BucketNo(self.next_bucket),
@@ -450,17 +487,21 @@ impl Account {
 }
 
 impl Item {
-    fn release(&mut self, posting: &Posting) {
-        self.take_from_slice(posting);
+    /// Releases units of a slice. Returns the number of the period from which they were held.
+    fn release(&mut self, posting: &Posting) -> u32 {
         self.released += posting.amount;
+        self.take_from_slice(posting)
     }
 
-    fn take_from_slice(&mut self, posting: &Posting) {
+    /// Takes units from a slice. Returns the number of the period from which they were held.
+    fn take_from_slice(&mut self, posting: &Posting) -> u32 {
         let mut slices = self.slices.iter_mut().enumerate();
         let found = slices.find(|(_, slice)| slice.bucket == posting.bucket);
         debug_assert!(found.is_some());
+        let mut period = 0;
         if let Some((index, slice)) = found {
             debug_assert!(slice.amount >= posting.amount);
+            period = slice.period;
             slice.amount -= posting.amount;
             if slice.amount == 0 {
                 // Most often it is the last slice, and `pop` needs no call to move the others.
@@ -471,5 +512,6 @@ impl Item {
                 }
             }
         }
+        period
     }
 }

@@ -110,6 +110,8 @@ pub enum Op {
         bucket: BucketNo,
         /// Start of the last period that has begun.
         period_start: Time,
+        /// Debt that the bucket carries into that period: the part of `available` below 0 just before.
+        carried: i64,
     },
     /// Creates or sets a counter.
     SetCounter {

@@ -80,6 +80,8 @@ pub enum Command<'a> {
         debit: &'a [u8],
         /// Items of that debit with the amounts to refund.
         items: &'a [ItemAmount],
+        /// Whether what was debited in an ended period of an allowance is credited to the present one.
+        carry: bool,
     },
     /// `SCUR.REFUND`: refund by debit reference (RFC 8506 section 6.4).
     Refund {
@@ -89,6 +91,8 @@ pub enum Command<'a> {
         debit: &'a [u8],
         /// Minor units, at least 1; `None` for all that is left of the debit.
         amount: Option<i64>,
+        /// Whether what was debited in an ended period of an allowance is credited to the present one.
+        carry: bool,
     },
     /// `SCUR.COUNTER`: adds to a counter.
     Counter {

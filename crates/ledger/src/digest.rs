@@ -271,13 +271,13 @@ fn digest(command: &Command<'_>) -> u64 {
             words.begin(14, 0);
             item_amounts(words, items);
         }
-        Command::RefundItems { debit, items, .. } => {
-            words.begin(15, 0);
+        Command::RefundItems { debit, items, carry, .. } => {
+            words.begin(15, u64::from(*carry));
             words.bytes(debit);
             item_amounts(words, items);
         }
-        Command::Refund { debit, amount, .. } => {
-            words.begin(5, u64::from(amount.is_some()));
+        Command::Refund { debit, amount, carry, .. } => {
+            words.begin(5, bits(&[amount.is_some(), *carry]));
             words.given(*amount);
             words.bytes(debit);
         }

@@ -8,6 +8,7 @@ extern crate alloc;
 mod account;
 mod answer;
 mod apply;
+mod carried;
 mod chain;
 mod change;
 mod code;

@@ -26,6 +26,7 @@ impl fmt::Display for Violation {
 pub fn validate(account: &Account, now: Time) -> Result<(), Violation> {
     buckets(account, now)?;
     allowances(account, now)?;
+    carried(account)?;
     for session in &account.sessions {
         sessions(account, session, now)?;
         for item in &session.items {
@@ -126,6 +127,19 @@ fn allowances(account: &Account, now: Time) -> Result<(), Violation> {
     Ok(())
 }
 
+fn carried(account: &Account) -> Result<(), Violation> {
+    for (index, debt) in account.carried.iter().enumerate() {
+        let bucket = account.bucket_no(debt.bucket);
+        let has_ended = bucket.is_some_and(|bucket| debt.period < bucket.period);
+        ensure(debt.amount > 0 && has_ended, 19, "a debt was carried from no ended period")?;
+        let mut before =
+            account.carried[..index].iter().filter(|other| other.bucket == debt.bucket);
+        let in_order = before.all(|other| other.period < debt.period && other.amount < debt.amount);
+        ensure(in_order, 19, "a debt was carried from a period, and a greater one since")?;
+    }
+    Ok(())
+}
+
 fn sessions(account: &Account, session: &Session, now: Time) -> Result<(), Violation> {
     ensure(session.deadline > now, 9, "a session is open past its deadline")?;
     ensure(session.version >= 1, 14, "a session is open that was never answered")?;
@@ -152,6 +166,8 @@ fn items(account: &Account, item: &Item) -> Result<(), Violation> {
         ensure(unique, 2, "an item has two slices on one bucket")?;
         let bucket = account.bucket_no(slice.bucket);
         ensure(bucket.is_some(), 2, "a slice's bucket is gone")?;
+        let is_to_come = bucket.is_some_and(|bucket| slice.period > bucket.period);
+        ensure(!is_to_come, 19, "a slice was held from a period to come")?;
         ensure(bucket.is_none_or(|b| b.unit == item.unit), 4, "a slice is of another unit")?;
     }
     let totals =

@@ -260,15 +260,22 @@ fn refund<'s, 'a: 's>(
     scratch: &'s mut Scratch<'a>,
 ) -> Result<Command<'s>, Fault<'a>> {
     let (txn, debit) = (options.id("txn")?, options.id("debit-txn")?);
-    if options.peek().is_some_and(|word| is(word, b"item")) {
-        return Ok(Command::RefundItems { txn, debit, items: item_amounts(options, scratch)? });
+    let (mut amount, mut carry) = (None, None);
+    while let Some(word) = options.peek() {
+        if is(word, b"carry") {
+            once(&mut carry, "CARRY", ())?;
+        } else if amount.is_none() && is(word, b"item") {
+            let (items, carry) = (item_amounts(options, scratch)?, carry.is_some());
+            return Ok(Command::RefundItems { txn, debit, items, carry });
+        } else if amount.is_some() {
+            return Err(Fault::Unexpected(word));
+        } else {
+            amount = Some(crate::parse_integer(word).ok_or(Fault::NotAnInteger("amount"))?);
+        }
+        options.next();
     }
-    let amount = match options.next() {
-        None => None,
-        Some(word) => Some(crate::parse_integer(word).ok_or(Fault::NotAnInteger("amount"))?),
-    };
-    options.end()?;
-    Ok(Command::Refund { txn, debit, amount })
+    let carry = carry.is_some();
+    Ok(Command::Refund { txn, debit, amount, carry })
 }
 
 fn counter<'s, 'a: 's>(

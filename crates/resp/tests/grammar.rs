@@ -161,8 +161,13 @@ fn balances() {
         },
     );
     writes("SCUR.DEBIT a t c 3", &Command::Debit { txn: b"t", unit: name("c"), amount: 3 });
-    writes("SCUR.REFUND a t d", &Command::Refund { txn: b"t", debit: b"d", amount: None });
-    writes("SCUR.REFUND a t d 4", &Command::Refund { txn: b"t", debit: b"d", amount: Some(4) });
+    let refund = |debit, amount, carry| Command::Refund { txn: b"t", debit, amount, carry };
+    writes("SCUR.REFUND a t d", &refund(b"d", None, false));
+    writes("SCUR.REFUND a t d 4", &refund(b"d", Some(4), false));
+    writes("SCUR.REFUND a t d 4 carry", &refund(b"d", Some(4), true));
+    writes("SCUR.REFUND a t d CARRY 4", &refund(b"d", Some(4), true));
+    writes("SCUR.REFUND a t CARRY CARRY", &refund(b"CARRY", None, true));
+    writes("SCUR.REFUND a t CARRY", &refund(b"CARRY", None, false));
     writes(
         "SCUR.COUNTER a t n 1 PERIOD Week",
         &Command::Counter {

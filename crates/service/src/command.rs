@@ -77,14 +77,14 @@ impl CommandBuf {
                 self.rare.get_or_insert_default().amounts = items.to_vec();
                 Command::DebitItems { txn: NONE, items: &[] }
             }
-            Command::RefundItems { txn, debit, items } => {
+            Command::RefundItems { txn, debit, items, carry } => {
                 (self.id, self.second) = (txn.to_vec(), debit.to_vec());
                 self.rare.get_or_insert_default().amounts = items.to_vec();
-                Command::RefundItems { txn: NONE, debit: NONE, items: &[] }
+                Command::RefundItems { txn: NONE, debit: NONE, items: &[], carry }
             }
-            Command::Refund { txn, debit, amount } => {
+            Command::Refund { txn, debit, amount, carry } => {
                 (self.id, self.second) = (txn.to_vec(), debit.to_vec());
-                Command::Refund { txn: NONE, debit: NONE, amount }
+                Command::Refund { txn: NONE, debit: NONE, amount, carry }
             }
             Command::Counter { txn, counter, amount, unit, period } => {
                 self.id = txn.to_vec();
@@ -178,10 +178,12 @@ impl CommandBuf {
             }
             Command::Debit { unit, amount, .. } => Command::Debit { txn: id, unit, amount },
             Command::DebitItems { .. } => Command::DebitItems { txn: id, items: amounts },
-            Command::RefundItems { .. } => {
-                Command::RefundItems { txn: id, debit: second, items: amounts }
+            Command::RefundItems { carry, .. } => {
+                Command::RefundItems { txn: id, debit: second, items: amounts, carry }
             }
-            Command::Refund { amount, .. } => Command::Refund { txn: id, debit: second, amount },
+            Command::Refund { amount, carry, .. } => {
+                Command::Refund { txn: id, debit: second, amount, carry }
+            }
             Command::Counter { counter, amount, unit, period, .. } => {
                 Command::Counter { txn: id, counter, amount, unit, period }
             }

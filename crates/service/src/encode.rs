@@ -158,12 +158,12 @@ fn append(out: &mut Arguments, command: &Command<'_>) {
             out.push(txn);
             append_amounts(out, items);
         }
-        Command::RefundItems { txn, debit, items } => {
-            out.push(txn).push(debit);
+        Command::RefundItems { txn, debit, items, carry } => {
+            out.push(txn).push(debit).flag("CARRY", carry);
             append_amounts(out, items);
         }
-        Command::Refund { txn, debit, amount } => {
-            out.push(txn).push(debit);
+        Command::Refund { txn, debit, amount, carry } => {
+            out.push(txn).push(debit).flag("CARRY", carry);
             amount.iter().for_each(|amount| {
                 out.push_display(amount);
             });

@@ -169,6 +169,10 @@ pub(crate) struct Refund {
     /// Items of the debit, and what goes back of each; without `amount`.
     #[schemars(length(min = 1, max = ITEMS_MAX))]
     pub(crate) items: Option<Vec<ItemAmount>>,
+    /// Whether what was debited in an ended period of an allowance is credited to the present one, in addition to its
+    /// amount. Without it that expires, but for the debt that it makes good.
+    #[serde(default)]
+    pub(crate) carry: bool,
 }
 
 /// An addition to a counter.

@@ -286,12 +286,14 @@ pub(crate) fn refund(input: &Input) -> Result<Request, Problem> {
     let body: Refund = input.json()?;
     let txn = input.idempotency_key()?;
     let (txn, debit) = (txn.as_str().as_bytes(), body.debit.as_str().as_bytes());
+    let carry = body.carry;
     match (body.amount, body.items) {
         (amount, None) => {
-            write(input, &Command::Refund { txn, debit, amount: amount.map(i64::from) })
+            write(input, &Command::Refund { txn, debit, amount: amount.map(i64::from), carry })
         }
         (None, Some(items)) => {
-            write(input, &Command::RefundItems { txn, debit, items: &item_amounts(&items)? })
+            let items = &item_amounts(&items)?;
+            write(input, &Command::RefundItems { txn, debit, items, carry })
         }
         (Some(_), Some(_)) => {
             let why = "stands beside amount: one of them says what goes back";

@@ -66,7 +66,7 @@ fn life() -> Vec<(&'static str, Change, Option<Account>)> {
         ("reserve", Command::Reserve(request(0, &asked))),
         ("update", Command::Update(request(1, &used))),
         ("debit", Command::Debit { txn: b"t1", unit, amount: 100 }),
-        ("refund", Command::Refund { txn: b"t2", debit: b"t1", amount: Some(5) }),
+        ("refund", Command::Refund { txn: b"t2", debit: b"t1", amount: Some(5), carry: true }),
         ("terminate", Command::Terminate(SessionRequest { blob: None, ..request(2, &last) })),
     ];
     let (mut account, mut life, mut now) = (None, Vec::new(), BEGIN);

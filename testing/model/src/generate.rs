@@ -233,6 +233,7 @@ impl Generator {
                 | Op::Adjust { amount, .. }
                 | Op::Debit { amount, .. }
                 | Op::Counter { amount, .. } => *amount = other,
+                Op::Refund { carry, .. } if self.random.one_in(2) => *carry = !*carry,
                 Op::Refund { amount, .. } => *amount = Some(other),
                 Op::DebitItems { items, .. } | Op::RefundItems { items, .. } => {
                     items.iter_mut().take(1).for_each(|item| item.amount = other);

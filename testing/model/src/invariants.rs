@@ -434,25 +434,51 @@ fn refilled(before: Option<&Account>, now: Time, change: &Change) -> Checked {
     Ok(())
 }
 
-/// Checks I17: released units expire if and only if their bucket ended no later than their session, whenever the tick
-/// comes.
+/// Checks I17: released units expire if and only if their bucket ended no later than their session, or the period from
+/// which they were held did before, whenever the tick comes. Only a debt may keep units of an ended period.
 fn in_time(before: Option<&Account>, change: &Change) -> Checked {
     let Some(before) = before else { return Ok(()) };
-    let mut due: BTreeMap<(BucketNo, bool), i128> = BTreeMap::new();
+    // By bucket: units that must expire, that must not, and that either may happen to.
+    let mut due: BTreeMap<BucketNo, [i128; 3]> = BTreeMap::new();
     for over in before.sessions.iter().filter(|session| session.deadline <= change.at) {
         for slice in over.items.iter().flat_map(|item| &item.slices) {
-            let end = bucket(before, slice.bucket).and_then(|bucket| bucket.valid_to);
-            let expires = end.is_some_and(|end| end <= over.deadline);
-            *due.entry((slice.bucket, expires)).or_insert(0) += i128::from(slice.amount);
+            let Some(of) = bucket(before, slice.bucket) else { continue };
+            let expired = of.valid_to.is_some_and(|end| end <= over.deadline);
+            let ended = slice.period != of.period || is_refilled(before, of, over.deadline);
+            let in_debt = of.available < 0 || !before.carried.is_empty();
+            let place = match (expired, ended, in_debt) {
+                (true, ..) | (false, true, false) => 0,
+                (false, false, _) => 1,
+                (false, true, true) => 2,
+            };
+            due.entry(slice.bucket).or_default()[place] += i128::from(slice.amount);
         }
     }
+    let mut back: BTreeMap<BucketNo, [i128; 2]> = BTreeMap::new();
     for op in &change.ops {
-        let (posting, expires) = match op {
-            scurry_ledger::Op::Release(_, posting) => (posting, false),
-            scurry_ledger::Op::ReleaseExpired(_, posting) => (posting, true),
+        let (posting, place) = match op {
+            scurry_ledger::Op::ReleaseExpired(_, posting) => (posting, 0),
+            scurry_ledger::Op::Release(_, posting) => (posting, 1),
             _ => continue,
         };
-        *due.entry((posting.bucket, expires)).or_insert(0) -= i128::from(posting.amount);
+        back.entry(posting.bucket).or_default()[place] += i128::from(posting.amount);
     }
-    ensure(due.values().all(|&left| left == 0), || format!("I17: {due:?} of {change:?}"))
+    let fits = due.iter().all(|(no, [expire, stay, either])| {
+        let [expired, stayed] = back.get(no).copied().unwrap_or_default();
+        expired >= *expire && stayed >= *stay && expired + stayed == expire + stay + either
+    });
+    ensure(fits && back.len() == due.len(), || format!("I17: {due:?}, {back:?} of {change:?}"))
+}
+
+/// Reports whether a refill of a bucket is due before this time.
+fn is_refilled(before: &Account, of: &Bucket, time: Time) -> bool {
+    before.allowances.iter().filter(|allowance| allowance.bucket == of.no).any(|allowance| {
+        let cycle = allowance.cycle;
+        let zone = Zone { period: cycle.period, minutes: cycle.offset_minutes };
+        let mut start = zone.next_start(allowance.period_start.0);
+        while start < time.0 && !of.is_valid(Time(start)) {
+            start = zone.next_start(start);
+        }
+        start < time.0
+    })
 }

@@ -54,11 +54,13 @@ pub enum Op {
         txn: String,
         debit: String,
         items: Vec<ItemAmount>,
+        carry: bool,
     },
     Refund {
         txn: String,
         debit: String,
         amount: Option<i64>,
+        carry: bool,
     },
     Counter {
         txn: String,
@@ -246,12 +248,13 @@ impl Op {
 
     /// Refunds items of a debit.
     pub fn refund_items(txn: &str, debit: &str, items: &[(u32, &str, i64)]) -> Op {
-        Op::RefundItems { txn: txn.to_string(), debit: debit.to_string(), items: amounts(items) }
+        let (txn, debit, items) = (txn.to_string(), debit.to_string(), amounts(items));
+        Op::RefundItems { txn, debit, items, carry: false }
     }
 
     /// Refunds a debit; None refunds everything that is left.
     pub fn refund(txn: &str, debit: &str, amount: Option<i64>) -> Op {
-        Op::Refund { txn: txn.to_string(), debit: debit.to_string(), amount }
+        Op::Refund { txn: txn.to_string(), debit: debit.to_string(), amount, carry: false }
     }
 
     /// Counts with a counter.
@@ -336,11 +339,13 @@ impl Op {
                 Command::Debit { txn: txn.as_bytes(), unit: *unit, amount: *amount }
             }
             Op::DebitItems { txn, items } => Command::DebitItems { txn: txn.as_bytes(), items },
-            Op::RefundItems { txn, debit, items } => {
-                Command::RefundItems { txn: txn.as_bytes(), debit: debit.as_bytes(), items }
+            Op::RefundItems { txn, debit, items, carry } => {
+                let (txn, debit) = (txn.as_bytes(), debit.as_bytes());
+                Command::RefundItems { txn, debit, items, carry: *carry }
             }
-            Op::Refund { txn, debit, amount } => {
-                Command::Refund { txn: txn.as_bytes(), debit: debit.as_bytes(), amount: *amount }
+            Op::Refund { txn, debit, amount, carry } => {
+                let (txn, debit) = (txn.as_bytes(), debit.as_bytes());
+                Command::Refund { txn, debit, amount: *amount, carry: *carry }
             }
             Op::Counter { txn, counter, amount, unit, period } => Command::Counter {
                 txn: txn.as_bytes(),

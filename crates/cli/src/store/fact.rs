@@ -83,9 +83,10 @@ fn fact(op: &Op) -> Fact {
             ],
         ),
         Op::EndAllowance(bucket) => ("end-allowance", vec![("bucket", json!(bucket.0))]),
-        Op::BeginPeriod { bucket, period_start } => {
+        Op::BeginPeriod { bucket, period_start, carried } => {
             let start = ("period_start_ms", time(*period_start));
-            ("begin-period", vec![("bucket", json!(bucket.0)), start])
+            let carried = ("carried", json!(carried));
+            ("begin-period", vec![("bucket", json!(bucket.0)), start, carried])
         }
         Op::SetCounter { id, unit, period, period_start, value } => (
             "set-counter",

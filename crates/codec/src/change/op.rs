@@ -57,6 +57,7 @@ pub(super) mod number {
     pub(in crate::change) const ADD_NAMED_ITEM: u8 = 66;
     pub(in crate::change) const LATE_USE: u8 = 70;
     pub(in crate::change) const NOTE_LATE: u8 = 71;
+    pub(in crate::change) const BEGIN_PERIOD_IN_DEBT: u8 = 72;
 }
 
 /// Bits of the bucket attributes that follow. Attributes without a bit are 0, or for `valid_to` none.
@@ -186,11 +187,19 @@ fn put_rarer(pen: &mut FieldWriter<'_>, op: &Op, at: Time, touched: &mut Touched
             });
             touched.note(*bucket);
         }
-        Op::BeginPeriod { bucket, period_start } => {
+        Op::BeginPeriod { bucket, period_start, carried } => {
+            let in_debt = *carried != 0;
             pen.fields(|line| {
-                line.byte(number::BEGIN_PERIOD);
+                line.byte(if in_debt {
+                    number::BEGIN_PERIOD_IN_DEBT
+                } else {
+                    number::BEGIN_PERIOD
+                });
                 line.varint(u64::from(bucket.0));
                 line.time(*period_start, at);
+                if in_debt {
+                    line.amount(*carried);
+                }
             });
             touched.note(*bucket);
         }

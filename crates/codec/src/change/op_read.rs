@@ -107,8 +107,16 @@ fn take_rarer(
         number::EXPIRE => facts.visit(Op::Expire(take_posting(from)?)),
         number::SET_ALLOWANCE => facts.visit(Op::SetAllowance(take_allowance(from, at)?)),
         number::END_ALLOWANCE => facts.visit(Op::EndAllowance(take_bucket(from)?)),
-        number::BEGIN_PERIOD => facts
-            .visit(Op::BeginPeriod { bucket: take_bucket(from)?, period_start: from.time(at)? }),
+        number::BEGIN_PERIOD => facts.visit(Op::BeginPeriod {
+            bucket: take_bucket(from)?,
+            period_start: from.time(at)?,
+            carried: 0,
+        }),
+        number::BEGIN_PERIOD_IN_DEBT => facts.visit(Op::BeginPeriod {
+            bucket: take_bucket(from)?,
+            period_start: from.time(at)?,
+            carried: take_positive(from)?,
+        }),
         number::SET_COUNTER => facts.visit(Op::SetCounter {
             id: from.name()?,
             unit: from.name()?,

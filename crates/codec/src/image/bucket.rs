@@ -3,14 +3,15 @@
 //! | bytes | field |
 //! |---|---|
 //! | short, short | id, unit: each a length byte and so many bytes |
-//! | u8 | flags: bit 0 wide, bit 1 moved, bit 2 terms, bit 3 flows |
+//! | u8 | flags: bit 0 wide, bit 1 moved, bit 2 terms, bit 3 flows, bit 4 refilled |
 //! | u16, i16, i48, i48, i48 | number, priority, created, available, credited |
 //! | i48, i48 | held, consumed, when moved |
 //! | 2 groups | when wide, instead of these numbers |
 //! | group | with terms: 1 if it ends, valid_to less the last change, floor, valid_from |
 //! | group | with flows: refunded, expired, voided, overdrawn |
+//! | group | when refilled: number of the period, account version since which it is, 0, 0 |
 
-use super::{fits_six, narrow, part, six};
+use super::{fits_six, narrow, part, six, unword, word};
 use crate::reader::ImageReader;
 use crate::writer::{GROUP_LEN_MAX, NAME_ROOM, Writer};
 use scurry_ledger::{Bucket, BucketNo, Time};
@@ -25,7 +26,9 @@ mod flag {
     pub(super) const TERMS: u8 = 1 << 2;
     /// The bucket has refunded, expired, voided or overdrawn units.
     pub(super) const FLOWS: u8 = 1 << 3;
-    pub(super) const ALL: u8 = WIDE | MOVED | TERMS | FLOWS;
+    /// The bucket was refilled.
+    pub(super) const REFILLED: u8 = 1 << 4;
+    pub(super) const ALL: u8 = WIDE | MOVED | TERMS | FLOWS | REFILLED;
 }
 
 /// Length of the fixed fields, and with the fields of a bucket that has moved, bytes.
@@ -33,7 +36,7 @@ const FIXED_LEN: usize = 23;
 const MOVED_LEN: usize = FIXED_LEN + 12;
 
 /// Greatest length of a bucket, bytes.
-pub(super) const LEN_MAX: usize = 2 * NAME_ROOM + MOVED_LEN + 4 * GROUP_LEN_MAX;
+pub(super) const LEN_MAX: usize = 2 * NAME_ROOM + MOVED_LEN + 5 * GROUP_LEN_MAX;
 
 pub(super) fn put(w: &mut Writer<'_>, bucket: &Bucket, base: i64) {
     w.name(&bucket.id);
@@ -47,6 +50,9 @@ pub(super) fn put(w: &mut Writer<'_>, bucket: &Bucket, base: i64) {
     }
     if bucket.refunded | bucket.expired | bucket.voided | bucket.overdrawn != 0 {
         flags |= flag::FLOWS;
+    }
+    if bucket.period != 0 {
+        flags |= flag::REFILLED;
     }
     let numbers =
         [bucket.created.0, bucket.available, bucket.credited, bucket.held, bucket.consumed];
@@ -82,6 +88,9 @@ pub(super) fn put(w: &mut Writer<'_>, bucket: &Bucket, base: i64) {
     }
     if flags & flag::FLOWS != 0 {
         w.group([bucket.refunded, bucket.expired, bucket.voided, bucket.overdrawn]);
+    }
+    if flags & flag::REFILLED != 0 {
+        w.group([i64::from(bucket.period), word(bucket.period_since), 0, 0]);
     }
 }
 
@@ -120,4 +129,9 @@ pub(super) fn read_bucket(r: &mut ImageReader<'_>, base: i64, bucket: &mut Bucke
     (bucket.floor, bucket.valid_from) = (floor, Time(valid_from));
     let flows = if flags & flag::FLOWS != 0 { r.group() } else { [0; 4] };
     [bucket.refunded, bucket.expired, bucket.voided, bucket.overdrawn] = flows;
+    (bucket.period, bucket.period_since) = (0, 0);
+    if flags & flag::REFILLED != 0 {
+        let [period, since, ..] = r.group();
+        (bucket.period, bucket.period_since) = (narrow(r, period), unword(since));
+    }
 }

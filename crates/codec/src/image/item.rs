@@ -3,10 +3,11 @@
 //! | bytes | field |
 //! |---|---|
 //! | short | unit: a length byte and so many bytes |
-//! | u8 | flags: bit 0 wide, bit 1 granted, bit 2 used, bit 3 beyond, bit 4 named |
+//! | u8 | flags: bit 0 wide, bit 1 granted, bit 2 used, bit 3 beyond, bit 4 named, bit 5 refilled |
 //! | u8, u32, u32, u32 | count of slices, key (0 when named), request number of the last grant, granted |
 //! | u32, u32, u32 | used, from_hold, released, when used |
 //! | u16, u32 | bucket and amount, for each slice |
+//! | u16 | when refilled: number of the period, after each of these |
 //! | groups | when wide, two instead of these numbers and one for each slice |
 //! | group | with beyond: direct, uncollected |
 //! | short | when named: key |
@@ -28,14 +29,17 @@ mod flag {
     pub(super) const BEYOND: u8 = 1 << 3;
     /// The key is not a number, and is at the end.
     pub(super) const NAMED: u8 = 1 << 4;
-    pub(super) const ALL: u8 = WIDE | GRANTED | USED | BEYOND | NAMED;
+    /// A slice is on a bucket that had been refilled, and the slices have the numbers of their periods.
+    pub(super) const REFILLED: u8 = 1 << 5;
+    pub(super) const ALL: u8 = WIDE | GRANTED | USED | BEYOND | NAMED | REFILLED;
 }
 
 /// Length of the fixed fields, and with the fields of an item that was used, bytes.
 const FIXED_LEN: usize = 14;
 const USED_LEN: usize = FIXED_LEN + 12;
-/// Length of a slice, bytes.
+/// Length of a slice, and with the number of its period, bytes.
 const SLICE_LEN: usize = 6;
+const REFILLED_SLICE_LEN: usize = SLICE_LEN + 2;
 
 /// Returns the greatest length of an item, bytes.
 pub(super) fn len_max(item: &Item) -> usize {
@@ -64,7 +68,12 @@ pub(super) fn put(w: &mut Writer<'_>, item: &Item) {
     let numbers = [item.granted, item.used, item.from_hold, item.released];
     let all = numbers.into_iter().chain(item.slices.iter().map(|slice| slice.amount));
     // A negative number sets the highest bits as well, so it does not fit.
-    let fits = all.fold(0, |bits, number| bits | number) >> 32 == 0;
+    let mut fits = all.fold(0, |bits, number| bits | number) >> 32 == 0;
+    let periods = item.slices.iter().fold(0, |bits, slice| bits | slice.period);
+    if periods != 0 {
+        flags |= flag::REFILLED;
+        fits &= periods >> 16 == 0;
+    }
     let fields = w.fixed::<USED_LEN>();
     match u8::try_from(item.slices.len()) {
         Ok(slices) if fits => {
@@ -77,10 +86,11 @@ pub(super) fn put(w: &mut Writer<'_>, item: &Item) {
             }
             w.advance(if flags & flag::USED != 0 { USED_LEN } else { FIXED_LEN });
             for slice in &item.slices {
-                let fields = w.fixed::<SLICE_LEN>();
+                let fields = w.fixed::<REFILLED_SLICE_LEN>();
                 fields[..2].copy_from_slice(&slice.bucket.0.to_le_bytes());
-                fields[2..].copy_from_slice(&slice.amount.to_le_bytes()[..4]);
-                w.advance(SLICE_LEN);
+                fields[2..6].copy_from_slice(&slice.amount.to_le_bytes()[..4]);
+                fields[6..].copy_from_slice(&slice.period.to_le_bytes()[..2]);
+                w.advance(if periods == 0 { SLICE_LEN } else { REFILLED_SLICE_LEN });
             }
         }
         _ => {
@@ -89,7 +99,7 @@ pub(super) fn put(w: &mut Writer<'_>, item: &Item) {
             w.group([i64::from(key), len(item.slices.len()), i64::from(last_grant), item.granted]);
             w.group([item.used, item.from_hold, item.released, 0]);
             for slice in &item.slices {
-                w.group([i64::from(slice.bucket.0), slice.amount, 0, 0]);
+                w.group([i64::from(slice.bucket.0), slice.amount, i64::from(slice.period), 0]);
             }
         }
     }
@@ -136,10 +146,15 @@ pub(super) fn read_item(r: &mut ImageReader<'_>, item: &mut Item) {
             if r.is_broken() {
                 break;
             }
-            let fields = r.fixed::<SLICE_LEN>();
+            let fields = r.fixed::<REFILLED_SLICE_LEN>();
             let bucket = BucketNo(u16::from_le_bytes(part(fields, 0)));
-            item.slices.push(Slice { bucket, amount: four(fields, 2) });
-            r.skip(SLICE_LEN);
+            let (period, len) = if flags & flag::REFILLED == 0 {
+                (0, SLICE_LEN)
+            } else {
+                (u32::from(u16::from_le_bytes(part(fields, 6))), REFILLED_SLICE_LEN)
+            };
+            item.slices.push(Slice { bucket, period, amount: four(fields, 2) });
+            r.skip(len);
         }
     } else {
         r.skip(1);
@@ -152,8 +167,9 @@ pub(super) fn read_item(r: &mut ImageReader<'_>, item: &mut Item) {
             if r.is_broken() {
                 break;
             }
-            let [bucket, amount, ..] = r.group();
-            item.slices.push(Slice { bucket: BucketNo(narrow(r, bucket)), amount });
+            let [bucket, amount, period, _] = r.group();
+            let (bucket, period) = (BucketNo(narrow(r, bucket)), narrow(r, period));
+            item.slices.push(Slice { bucket, period, amount });
         }
     }
     item.last_grant = (flags & flag::GRANTED != 0).then_some(last_grant);

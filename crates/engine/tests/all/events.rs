@@ -387,7 +387,7 @@ fn a_transaction_is_told_with_what_it_did_and_not_with_what_was_due() {
         items: vec![],
     };
     let ops = vec![
-        Op::BeginPeriod { bucket: BucketNo(0), period_start: NOW },
+        Op::BeginPeriod { bucket: BucketNo(0), period_start: NOW, carried: 0 },
         Op::Expire(posting(0, 1)),
         Op::Credit(posting(0, 2)),
         Op::Credit(posting(0, 3)),

@@ -7,8 +7,9 @@ use super::due::{expire_due, refill};
 use super::fields::{VALIDITY_ORDER, check_end};
 use super::limit::CountedUnits;
 use super::transaction::{BalanceOutcome, check_body, check_room, remember};
-use super::units::{burn_order, debit_parts, grantable, in_debt, shortage};
+use super::units::{burn_order, debit_parts, grantable, in_debt, regained, shortage};
 use super::{Outcome, Step, limit, reject};
+use crate::carried::Taken;
 use crate::digest::CommandBody;
 use crate::{
     Allowance, Answer, Bucket, BucketAttributes, BucketNo, BucketTerms, Cause, Code, Command,
@@ -48,8 +49,10 @@ pub(super) fn run(
         }
         Command::Debit { unit, amount, .. } => debit(draft, unit, amount)?,
         Command::DebitItems { items, .. } => debit_items(draft, items)?,
-        Command::Refund { debit, amount, .. } => refund(draft, debit, amount)?,
-        Command::RefundItems { debit, items, .. } => refund_items(draft, debit, items)?,
+        Command::Refund { debit, amount, carry, .. } => refund(draft, debit, amount, carry)?,
+        Command::RefundItems { debit, items, carry, .. } => {
+            refund_items(draft, debit, items, carry)?
+        }
         Command::Counter { counter, amount, unit, period, .. } => {
             count(draft, counter, amount, unit, period)?
         }
@@ -445,7 +448,12 @@ fn find_debit(draft: &Draft<'_>, debit: &[u8]) -> Step<Transaction> {
 const NOT_LEFT: &str = "less than that is left of the debit: refund at most what is left";
 const NOTHING_LEFT: &str = "nothing is left of the debit: all of it was refunded";
 
-fn refund(draft: &mut Draft<'_>, debit: &[u8], amount: Option<i64>) -> Step<BalanceOutcome> {
+fn refund(
+    draft: &mut Draft<'_>,
+    debit: &[u8],
+    amount: Option<i64>,
+    carry: bool,
+) -> Step<BalanceOutcome> {
     let found = find_debit(draft, debit)?;
     if amount.is_some() && !found.items.is_empty() {
         return reject(
@@ -463,11 +471,16 @@ fn refund(draft: &mut Draft<'_>, debit: &[u8], amount: Option<i64>) -> Step<Bala
     }
     let mut back = Vec::with_capacity(found.parts.len());
     give_back(draft, found.parts.iter(), amount, &mut back)?;
-    record_refunds(draft, &found, back)?;
+    record_refunds(draft, &found, back, carry)?;
     Ok(BalanceOutcome::ok(amount))
 }
 
-fn refund_items(draft: &mut Draft<'_>, debit: &[u8], items: &[ItemAmount]) -> Step<BalanceOutcome> {
+fn refund_items(
+    draft: &mut Draft<'_>,
+    debit: &[u8],
+    items: &[ItemAmount],
+    carry: bool,
+) -> Step<BalanceOutcome> {
     let found = find_debit(draft, debit)?;
     let (mut all, mut back) = (0, Vec::with_capacity(found.parts.len()));
     for &ItemAmount { key, unit, amount } in items {
@@ -480,7 +493,7 @@ fn refund_items(draft: &mut Draft<'_>, debit: &[u8], items: &[ItemAmount]) -> St
         give_back(draft, parts, amount, &mut back)?;
         all = sum(all, amount)?;
     }
-    record_refunds(draft, &found, back)?;
+    record_refunds(draft, &found, back, carry)?;
     Ok(BalanceOutcome::ok(all))
 }
 
@@ -509,15 +522,21 @@ fn record_refunds(
     draft: &mut Draft<'_>,
     found: &Transaction,
     back: Vec<(u8, Posting)>,
+    carry: bool,
 ) -> Step<()> {
     check_room(draft)?;
     let &Transaction { id: debit, version: debited, ref items, .. } = found;
     for (item, posting) in back {
-        // A refund to an expired bucket expires at once.
-        if draft.bucket(posting.bucket).is_expired(draft.now) {
-            draft.record_expired_inflow(Op::RefundExpired, posting)?;
-        } else {
-            draft.record_inflow(Op::Refund, posting)?;
+        let Posting { bucket: no, amount } = posting;
+        // With CARRY it comes back as if it had been debited now.
+        let taken = Taken::By(if carry { draft.next_version() } else { debited });
+        let regained = regained(draft, posting, taken, draft.now);
+        if regained > 0 {
+            draft.record_inflow(Op::Refund, Posting { bucket: no, amount: regained })?;
+        }
+        if amount > regained {
+            let expired = Posting { bucket: no, amount: amount - regained };
+            draft.record_expired_inflow(Op::RefundExpired, expired)?;
         }
         draft.record(Op::NoteRefund { debit, item, posting });
         let unit = draft.bucket(posting.bucket).unit;

@@ -129,13 +129,24 @@ pub(super) fn refill(draft: &mut Draft<'_>, no: BucketNo, until: Time) {
     if count == 0 {
         return;
     }
+    // The first of several meets the greatest debt. It comes alone if an older debt is forgotten for it.
+    if count > 1
+        && draft.account().forgets_a_debt_for(bucket)
+        && let Some(first) = allowance.next_refill(bucket, Time(0))
+    {
+        refill(draft, no, first);
+        return refill(draft, no, until);
+    }
     let last = Allowance::last_moment(bucket, until);
     let credit = i128::from(count) * i128::from(allowance.amount);
     let all = i128::from(bucket.available) + credit;
     // Neither conversion fails: the credit of all future refills was checked when the allowance was set (I18).
     let narrow = |amount: i128| i64::try_from(amount).unwrap_or(i64::MAX);
     let (credit, over) = (narrow(credit), narrow(all - all.min(i128::from(allowance.amount))));
-    draft.record(Op::BeginPeriod { bucket: no, period_start: allowance.cycle.start(last) });
+    // Nothing is left of the periods before the last one but their debt, which the last one pays first.
+    let carried = narrow((i128::from(allowance.amount) - all).max(0));
+    let period_start = allowance.cycle.start(last);
+    draft.record(Op::BeginPeriod { bucket: no, period_start, carried });
     if over > 0 {
         draft.record(Op::Expire(Posting { bucket: no, amount: over }));
     }
@@ -158,8 +169,8 @@ fn expire_session(draft: &mut Draft<'_>, id: &Id) {
     let deadline = draft.session(session).deadline;
     let last = draft.session(session).answers.last_request();
     if !draft.account().allowances.is_empty() {
-        // Units that come back belong to the period in which they do. A period that begins exactly at the deadline
-        // begins after it.
+        // Units that come back after the end of their period expire. A period that begins exactly at the deadline begins
+        // after it.
         for no in refilled_buckets(draft, session) {
             refill(draft, no, deadline.plus_ms(-1));
         }

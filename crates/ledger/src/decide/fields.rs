@@ -63,7 +63,7 @@ pub(super) fn check(command: &Command<'_>, limits: &Limits) -> Step<()> {
             transaction_id(txn)?;
             at_least_one(*amount)
         }
-        Command::Refund { txn, debit, amount } => {
+        Command::Refund { txn, debit, amount, .. } => {
             transaction_id(txn)?;
             transaction_id(debit)?;
             amount.map_or(Ok(()), at_least_one)
@@ -72,7 +72,7 @@ pub(super) fn check(command: &Command<'_>, limits: &Limits) -> Step<()> {
             transaction_id(txn)?;
             check_item_amounts(items, limits)
         }
-        Command::RefundItems { txn, debit, items } => {
+        Command::RefundItems { txn, debit, items, .. } => {
             transaction_id(txn)?;
             transaction_id(debit)?;
             check_item_amounts(items, limits)

@@ -3,6 +3,7 @@
 use super::Step;
 use super::draft::{Draft, sum};
 use super::limit::{CountedUnits, tightest};
+use crate::carried::Taken;
 use crate::{
     Account, Bucket, BucketNo, Cause, Code, ItemAnswer, ItemAt, ItemRequest, Name, Op, Overrun,
     Posting, Slice, Time,
@@ -258,15 +259,29 @@ pub(super) fn debit_parts(
     parts
 }
 
-/// Gives back every slice of an item as of `when`, which may be before the draft's time: to `available`, or to
-/// `expired` if the bucket has expired by then.
+/// Gives back every slice of an item as of `when`, which may be before the draft's time.
 pub(super) fn release_item(draft: &mut Draft<'_>, at: ItemAt, when: Time) {
-    while let Some(&Slice { bucket, amount }) = draft.item(at).slices.first() {
-        let posting = Posting { bucket, amount };
-        if draft.bucket(bucket).is_expired(when) {
-            draft.record(Op::ReleaseExpired(at, posting));
-        } else {
-            draft.record(Op::Release(at, posting));
+    while let Some(&Slice { bucket, period, amount }) = draft.item(at).slices.first() {
+        let regained = regained(draft, Posting { bucket, amount }, Taken::In(period), when);
+        if regained > 0 {
+            draft.record(Op::Release(at, Posting { bucket, amount: regained }));
         }
+        if amount > regained {
+            draft.record(Op::ReleaseExpired(at, Posting { bucket, amount: amount - regained }));
+        }
+    }
+}
+
+/// Returns the part of units coming back to a bucket that becomes available; the rest expires. All of it expires if the
+/// bucket has expired. Units of an ended period make good a debt that was carried over since, and no more.
+pub(super) fn regained(draft: &Draft<'_>, back: Posting, taken: Taken, when: Time) -> i64 {
+    let Posting { bucket: no, amount } = back;
+    let bucket = draft.bucket(no);
+    if bucket.is_expired(when) {
+        0
+    } else if taken.in_present(bucket) {
+        amount
+    } else {
+        amount.min(draft.account().least_debt_since(no, taken))
     }
 }

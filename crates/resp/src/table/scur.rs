@@ -193,7 +193,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         flags: WRITE,
         summary: "Gives back a remembered debit, a part of it, or parts of its items. Amount: what was refunded, over all items.",
         term: "refund by debit reference",
-        grammar: "account txn debit-txn [amount | ITEM key unit amount [ITEM ...]]",
+        grammar: "account txn debit-txn [CARRY] [amount | ITEM key unit amount [ITEM ...]]",
         reply: DENIED_AMOUNT_REPLY,
         codes: &[
             Invalid,
@@ -205,6 +205,8 @@ pub(super) const COMMANDS: &[Spec] = &[
             ChainDenied,
             Overflow,
         ],
+        notes: "What was debited from an allowance in a period that has ended expires as it comes back, but for the debt that it makes\n\
+                good. With CARRY the present period gets it.",
         example: "SCUR.REFUND alice txn-5 txn-4 10",
         ..BASE
     },

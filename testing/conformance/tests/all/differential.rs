@@ -7,7 +7,7 @@ use scurry_resp::Protocol;
 use scurry_resp::table::{CommandId, SCUR, Spec};
 
 /// Commands that do something often. Every fourth command is a sentence of the command table instead.
-const SHAPES: [&str; 62] = [
+const SHAPES: [&str; 63] = [
     "SCUR.CREATE A BUCKET m U N",
     "SCUR.CREATE A BUCKET m cent 100 BUCKET n octet 50 FLOOR -20",
     "SCUR.STATUS A active",
@@ -68,6 +68,7 @@ const SHAPES: [&str; 62] = [
     "SCUR.GET A",
     "SCUR.DUMP A",
     "SCUR.DUMP A",
+    "SCUR.LOAD A IMAGE",
     "SCUR.LOAD A IMAGE",
     "SCUR.LOAD A IMAGE REPLACE",
 ];

@@ -216,10 +216,12 @@ impl Generator {
             if items.is_empty() || self.random.one_in(6) {
                 items.push(self.item_amount());
             }
-            return Op::RefundItems { txn: self.txn(), debit, items };
+            let carry = self.random.one_in(4);
+            return Op::RefundItems { txn: self.txn(), debit, items, carry };
         }
         let amount = if self.random.one_in(2) { None } else { Some(self.amount()) };
-        Op::Refund { txn: self.txn(), debit, amount }
+        let carry = self.random.one_in(4);
+        Op::Refund { txn: self.txn(), debit, amount, carry }
     }
 
     pub(super) fn counter(&mut self) -> Op {

@@ -88,11 +88,11 @@ fn fields(command: &Command<'_>, items_max: usize) -> Result<String, Code> {
             (txn, some != remove && attributes_are_fine(&attributes))
         }
         Command::Debit { txn, amount, .. } => (txn, amount >= 1),
-        Command::Refund { txn, debit, amount } => {
+        Command::Refund { txn, debit, amount, .. } => {
             (txn, amount.is_none_or(|amount| amount >= 1) && id(debit).is_ok())
         }
         Command::DebitItems { txn, items } => (txn, items_are_fine(items, items_max)),
-        Command::RefundItems { txn, debit, items } => {
+        Command::RefundItems { txn, debit, items, .. } => {
             (txn, items_are_fine(items, items_max) && id(debit).is_ok())
         }
         Command::Counter { txn, .. } => (txn, true),
@@ -150,11 +150,11 @@ fn perform(
             let one = |item: &ItemAmount| (Some(item.key), item.unit, item.amount);
             debit(state, context, &items.iter().map(one).collect::<Vec<_>>(), full)
         }
-        Command::Refund { debit, amount, .. } => {
-            refund(state, context, debit, RefundRequest::Amount(amount), full)
+        Command::Refund { debit, amount, carry, .. } => {
+            refund(state, context, debit, (RefundRequest::Amount(amount), carry), full)
         }
-        Command::RefundItems { debit, items, .. } => {
-            refund(state, context, debit, RefundRequest::Items(items), full)
+        Command::RefundItems { debit, items, carry, .. } => {
+            refund(state, context, debit, (RefundRequest::Items(items), carry), full)
         }
         Command::Counter { counter, amount, unit, period, .. } => {
             count(state, context, counter, amount, (unit, period), full)
@@ -358,12 +358,14 @@ fn debit(
         state.debit_counts((unit.as_str(), named), amount.into(), context.now);
         let mut own: Vec<DebitPart> = vec![];
         for (serial, amount) in debits {
-            state.bucket(serial).ok_or(Code::UnknownBucket)?.consumed += amount;
+            let bucket = state.bucket(serial).ok_or(Code::UnknownBucket)?;
+            bucket.consumed += amount;
+            let refills = bucket.refills;
             match own.iter_mut().find(|part| part.serial == serial) {
                 Some(part) => part.left += amount,
                 None => {
                     let unit = unit.as_str().to_string();
-                    own.push(DebitPart { key, unit, serial, left: amount });
+                    own.push(DebitPart { key, unit, serial, left: amount, refills });
                 }
             }
         }
@@ -380,7 +382,7 @@ fn refund(
     state: &mut State,
     context: Context<'_>,
     debit: &[u8],
-    wanted: RefundRequest<'_>,
+    (wanted, carry): (RefundRequest<'_>, bool),
     full: bool,
 ) -> Result<Effect, Code> {
     let debit = id(debit)?;
@@ -414,10 +416,7 @@ fn refund(
             if back > 0 {
                 let bucket = state.bucket(parts[at].serial).ok_or(Code::NotApplicable)?;
                 bucket.refunded += back;
-                // A refund to an expired bucket expires at once.
-                if bucket.is_expired(now) {
-                    bucket.expired += back;
-                }
+                bucket.take_back(back, parts[at].refills, now, carry);
                 let unit = bucket.unit.clone();
                 let key = parts[at].key.map(|key| key.to_string());
                 state.refund_counts((&unit, key.as_deref()), &debit, back, now);

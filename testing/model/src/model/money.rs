@@ -3,7 +3,7 @@
 use super::state::{ItemState, State, take};
 use scurry_ledger::{Cause, Code, ItemAnswer, ItemRequest, Overrun};
 
-/// Gives back every slice of some items, to `expired` where the bucket is expired.
+/// Gives back every slice of some items.
 fn release(
     state: &mut State,
     session: &str,
@@ -15,15 +15,16 @@ fn release(
         if which(item) {
             let slices = std::mem::take(&mut item.slices);
             item.released += slices.iter().map(|slice| slice.1).sum::<i128>();
-            back.extend(slices);
+            let refills = std::mem::take(&mut item.refills);
+            back.extend(
+                slices.into_iter().map(|(serial, amount)| (serial, amount, refills[&serial])),
+            );
         }
     }
     // `available` is computed from the totals: it has already grown by this amount.
-    for (serial, amount) in back {
-        if let Some(bucket) = state.bucket(serial)
-            && bucket.is_expired(now)
-        {
-            bucket.expired += amount;
+    for (serial, amount, refills) in back {
+        if let Some(bucket) = state.bucket(serial) {
+            bucket.take_back(amount, refills, now, false);
         }
     }
     state.fits()
@@ -152,6 +153,8 @@ pub(super) fn grant(
     let most = most.min(state.grantable(unit, now));
     let (slices, missing) = take(state.rooms(unit, now), most);
     let grant = most - missing;
+    let count = |serial| state.buckets.iter().find(|b| b.serial == serial).map_or(0, |b| b.refills);
+    let refills = slices.iter().map(|slice| (slice.0, count(slice.0))).collect();
     let open = state.sessions.get_mut(session).ok_or(Code::UnknownSession)?;
     let line = open.item_or_new(item);
     // A grant below MIN is a denial, and holds nothing.
@@ -161,6 +164,7 @@ pub(super) fn grant(
         return Ok(ItemAnswer { code, granted: 0, last: true, uncollected: 0, cause });
     }
     line.slices = slices;
+    line.refills = refills;
     line.granted += grant;
     line.last_grant = Some(request);
     state.fits()?;

@@ -119,6 +119,8 @@ pub(super) fn add_bucket(state: &mut State, now: i64, new: &NewBucket) -> Result
         expired: 0,
         voided: 0,
         overdrawn: 0,
+        refills: 0,
+        noted: BTreeMap::new(),
         allowance,
     });
     state.buckets_ever += 1;

@@ -44,6 +44,8 @@ pub struct BucketShot {
     pub expired: i128,
     pub voided: i128,
     pub overdrawn: i128,
+    /// Least debts noted since ended periods, without 0 and repetitions.
+    pub carried: Vec<i128>,
     /// Name of the period, minutes of the offset, amount, next refill.
     pub allowance: Option<(&'static str, i16, i128, Option<i64>)>,
 }
@@ -87,8 +89,8 @@ pub struct SessionShot {
 pub struct ItemShot {
     pub key: String,
     pub unit: String,
-    /// Bucket and amount.
-    pub slices: Vec<(String, i128)>,
+    /// Bucket, amount, and whether the slice is of an ended period.
+    pub slices: Vec<(String, i128, bool)>,
     pub granted: i128,
     pub used: i128,
     pub from_hold: i128,
@@ -106,10 +108,15 @@ impl Snapshot {
             let bucket = account.buckets.iter().find(|bucket| bucket.no == no);
             bucket.map_or("?".to_string(), |bucket| bucket.id.as_str().to_string())
         };
+        let period = |no| account.bucket_no(no).map(|bucket| bucket.period);
         let item = |item: &scurry_ledger::Item| ItemShot {
             key: item.key.to_string(),
             unit: item.unit.as_str().to_string(),
-            slices: item.slices.iter().map(|s| (name(s.bucket), s.amount.into())).collect(),
+            slices: item
+                .slices
+                .iter()
+                .map(|s| (name(s.bucket), s.amount.into(), period(s.bucket) != Some(s.period)))
+                .collect(),
             granted: item.granted.into(),
             used: item.used.into(),
             from_hold: item.from_hold.into(),
@@ -143,6 +150,12 @@ impl Snapshot {
             expired: b.expired.into(),
             voided: b.voided.into(),
             overdrawn: b.overdrawn.into(),
+            carried: account
+                .carried
+                .iter()
+                .filter(|debt| debt.bucket == b.no)
+                .map(|debt| debt.amount.into())
+                .collect(),
             allowance: account.allowance(b.no).map(|a| {
                 let next = a.next_refill(b, now).map(|next| next.0);
                 (a.cycle.period.name(), a.cycle.offset_minutes, a.amount.into(), next)
@@ -214,10 +227,18 @@ impl Snapshot {
             let bucket = state.buckets.iter().find(|bucket| bucket.serial == serial);
             bucket.map_or("?".to_string(), |bucket| bucket.id.clone())
         };
+        let has_ended = |serial, refills: usize| {
+            let bucket = state.buckets.iter().find(|bucket| bucket.serial == serial);
+            bucket.is_some_and(|bucket| refills < bucket.refills)
+        };
         let item = |item: &super::state::ItemState| ItemShot {
             key: item.key.clone(),
             unit: item.unit.clone(),
-            slices: item.slices.iter().map(|slice| (name(slice.0), slice.1)).collect(),
+            slices: item
+                .slices
+                .iter()
+                .map(|slice| (name(slice.0), slice.1, has_ended(slice.0, item.refills[&slice.0])))
+                .collect(),
             granted: item.granted,
             used: item.used,
             from_hold: item.from_hold,
@@ -251,6 +272,7 @@ impl Snapshot {
             expired: b.expired,
             voided: b.voided,
             overdrawn: b.overdrawn,
+            carried: b.least_debts(),
             allowance: b
                 .allowance
                 .map(|a| (a.zone.period.name(), a.zone.minutes, a.amount, b.next_refill())),

@@ -49,6 +49,11 @@ pub(crate) struct Bucket {
     pub(crate) expired: i128,
     pub(crate) voided: i128,
     pub(crate) overdrawn: i128,
+    /// Number of refills so far.
+    pub(crate) refills: usize,
+    /// Debts that the refills met, by the number of the refill, less what came back since from before them. 0 is left
+    /// out.
+    pub(crate) noted: BTreeMap<usize, i128>,
     pub(crate) allowance: Option<Allowance>,
 }
 
@@ -109,6 +114,8 @@ pub(crate) struct ItemState {
     pub(crate) unit: String,
     /// Serial number of the bucket, and the amount.
     pub(crate) slices: Vec<(u32, i128)>,
+    /// How often the bucket of each slice had been refilled when the units were held.
+    pub(crate) refills: BTreeMap<u32, usize>,
     pub(crate) granted: i128,
     pub(crate) used: i128,
     pub(crate) from_hold: i128,
@@ -151,6 +158,8 @@ pub(crate) struct DebitPart {
     pub(crate) serial: u32,
     /// Amount that can still be refunded.
     pub(crate) left: i128,
+    /// How often the bucket had been refilled when it was debited.
+    pub(crate) refills: usize,
 }
 
 #[derive(Clone, Debug)]
@@ -211,6 +220,7 @@ impl Session {
                 key: of.key.to_string(),
                 unit: of.unit.as_str().to_string(),
                 slices: vec![],
+                refills: BTreeMap::new(),
                 granted: 0,
                 used: 0,
                 from_hold: 0,
@@ -233,6 +243,34 @@ impl ItemState {
 }
 
 impl Bucket {
+    /// Returns the least debts that were noted since ended periods, each once, in ascending order, without 0.
+    pub(super) fn least_debts(&self) -> Vec<i128> {
+        let mut least = vec![];
+        for number in (0..self.refills).rev() {
+            let Some(&debt) = self.noted.get(&number) else { break };
+            if least.last().is_none_or(|last| debt < *last) {
+                least.push(debt);
+            }
+        }
+        least.reverse();
+        least
+    }
+
+    /// Receives units that come back (section 2), which were taken after so many refills. What does not go to
+    /// `available` expires.
+    pub(crate) fn take_back(&mut self, amount: i128, refills: usize, now: i64, carry: bool) {
+        let of_present = refills == self.refills;
+        let since = (refills..self.refills).map(|number| self.noted.get(&number).copied());
+        let least = since.map(|debt| debt.unwrap_or(0)).min().unwrap_or(0);
+        let good = least.min(amount);
+        for (_, debt) in self.noted.range_mut(refills..) {
+            *debt -= good;
+        }
+        self.noted.retain(|_, debt| *debt > 0);
+        let stays = if of_present || carry { amount } else { good };
+        self.expired += if self.is_expired(now) { amount } else { amount - stays };
+    }
+
     pub(crate) fn is_expired(&self, now: i64) -> bool {
         matches!(self.to, Some(to) if to <= now)
     }
@@ -273,10 +311,28 @@ impl State {
         self.buckets.iter().find(|bucket| bucket.id == id)
     }
 
-    /// Begins a period of an allowance: the rest expires, and the amount is credited.
+    /// Begins a period of an allowance: the debt is noted, the rest expires, and the amount is credited.
     pub(super) fn refill(&mut self, serial: u32, moment: i64) {
-        let rest = self.available(serial).max(0);
+        let available = self.available(serial);
         let Some(bucket) = self.bucket(serial) else { return };
+        let last = bucket.noted.last_key_value().map_or(0, |(_, debt)| *debt);
+        if available < 0 {
+            bucket.noted.insert(bucket.refills, -available);
+        } else {
+            // From all periods so far the least debt is 0 now.
+            bucket.noted.clear();
+        }
+        bucket.refills += 1;
+        // Of more than eight different least debts the one of the oldest periods counts as 0.
+        if -available > last
+            && let least = bucket.least_debts()
+            && least.len() > 8
+        {
+            let mut with_it = bucket.noted.iter().rev().filter(|(_, debt)| **debt == least[0]);
+            let last = with_it.next().map_or(0, |(number, _)| *number);
+            bucket.noted.retain(|number, _| *number > last);
+        }
+        let rest = available.max(0);
         let Some(allowance) = &mut bucket.allowance else { return };
         bucket.expired += rest;
         bucket.credited += allowance.amount;

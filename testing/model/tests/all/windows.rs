@@ -1,12 +1,15 @@
 //! Properties of moved windows, checked by books that are kept beside the ledger: moving a window never frees use, and
-//! an allowance of n a period never gives more than n for a period, and none is lost. SCURRY_SEEDS sets the number of
+//! an allowance of n a period never gives more than n for a period, and none is lost, also over holds and refunds across
+//! periods. SCURRY_SEEDS sets the number of
 //! seeds.
 
 use scurry_ledger::{
-    Answer, BucketAttributes, Code, LimitSubject, LimitTerms, Limits, Period, SessionOptions, Time,
-    view,
+    Answer, BucketAttributes, Code, LimitSubject, LimitTerms, Limits, Overrun, Period,
+    SessionOptions, Time, view,
 };
 use scurry_model::{CommandOrTick, Event, Op, Pair, Random, Request, StepResult, name};
+use std::collections::BTreeMap;
+use std::mem;
 
 const HOUR: i64 = 3_600_000;
 const DAY: i64 = 24 * HOUR;
@@ -25,11 +28,16 @@ struct Run {
 impl Run {
     /// Begins a run shortly before or after a midnight, with one bucket.
     fn new(seed: u64, with: BucketAttributes, amount: i64) -> Run {
+        let limits = Limits { transaction_ms: 1, tombstone_ms: 1, ..Limits::default() };
+        Run::within(limits, seed, with, amount)
+    }
+
+    /// Begins a run under these limits.
+    fn within(limits: Limits, seed: u64, with: BucketAttributes, amount: i64) -> Run {
         let mut random = Random::new(seed);
         // Midnights before a Tuesday, a Monday and the first of a month.
         let midnight = random.pick(&[1_700_006_400_000, 1_708_905_600_000, 1_709_251_200_000]);
         let now = midnight + random.between(-20, 20) * HOUR / 4;
-        let limits = Limits { transaction_ms: 1, tombstone_ms: 1, ..Limits::default() };
         let mut run = Run { seed, random, pair: Pair::new(limits), now, count: 0 };
         let (bucket, unit) = (name("a"), name("u"));
         let buckets = vec![scurry_ledger::NewBucket { bucket, unit, amount, attributes: with }];
@@ -251,5 +259,169 @@ fn an_allowance_of_n_a_period_never_gives_more_than_n_for_a_period_and_none_is_l
             );
             assert!(seen.buckets[0].available <= 10, "seed {seed}: more than one period's amount");
         }
+    }
+}
+
+/// The books of one allowance: what was taken from each of its periods.
+struct AllowanceBook {
+    amount: i64,
+    /// The last period for which the bucket was refilled.
+    present: i64,
+    /// Units used and held of each period.
+    taken: BTreeMap<i64, i64>,
+    /// Units of refunds that a business has carried into each period.
+    carried: BTreeMap<i64, i64>,
+    /// Sessions with the period from which they hold, the hold, and the deadline.
+    holds: BTreeMap<String, (i64, i64, i64)>,
+    /// Debits with their period and what is left of them.
+    debits: Vec<(String, i64, i64)>,
+}
+
+impl AllowanceBook {
+    /// Returns what the present period has left.
+    fn left(&self) -> i64 {
+        let of = |book: &BTreeMap<i64, i64>| book.get(&self.present).copied().unwrap_or(0);
+        self.amount + of(&self.carried) - of(&self.taken)
+    }
+
+    /// Takes units from a period, or gives them back to it.
+    fn take(&mut self, period: i64, amount: i64) {
+        *self.taken.entry(period).or_default() += amount;
+    }
+
+    /// Ends the sessions whose time is over: each period gets back what is still held of it.
+    fn end_sessions(&mut self, now: i64) {
+        let over = self.holds.extract_if(.., |_, (_, _, deadline)| *deadline <= now);
+        for (_, (period, hold, _)) in over.collect::<Vec<_>>() {
+            self.take(period, -hold);
+        }
+    }
+
+    /// Reports use of a session, which is taken from its hold, then from the present period, as far as that goes. The
+    /// rest of the hold goes back to its period.
+    fn settle(&mut self, id: &str, used: i64) {
+        let Some((period, hold, _)) = self.holds.get_mut(id) else { return };
+        let (period, hold) = (*period, mem::take(hold));
+        let direct = (used - hold).clamp(0, self.left());
+        self.take(period, (used - hold).min(0));
+        self.take(self.present, direct);
+    }
+}
+
+#[test]
+fn use_and_holds_taken_from_one_period_are_never_more_than_its_amount() {
+    for seed in 0..seeds() / 4 {
+        let period = PERIODS[usize::try_from(seed % 4).unwrap_or(0)];
+        let with = BucketAttributes { period: Some(period), ..Default::default() };
+        let limits = Limits { transaction_ms: 999 * DAY, tombstone_ms: 1, ..Limits::default() };
+        let amount = 100;
+        let mut run = Run::within(limits, seed, with, amount);
+        let mut offset = 0;
+        let present = number(period, 0, run.now);
+        let mut book = AllowanceBook {
+            amount,
+            present,
+            taken: BTreeMap::new(),
+            carried: BTreeMap::new(),
+            holds: BTreeMap::new(),
+            debits: vec![],
+        };
+        for step in 1..=STEPS {
+            run.wait();
+            book.end_sessions(run.now);
+            book.present = book.present.max(number(period, offset, run.now));
+            let (txn, asked) = (run.txn(), run.random.between(1, 80));
+            let ids: Vec<String> = book.holds.keys().cloned().collect();
+            let open = (!ids.is_empty()).then(|| ids[run.random.below(ids.len())].clone());
+            match (run.random.below(8), open) {
+                (0, _) => {
+                    offset = run.offset();
+                    let with = BucketAttributes {
+                        period: Some(period),
+                        offset_minutes: Some(offset),
+                        ..Default::default()
+                    };
+                    run.done(Op::bucket(&txn, "a", with));
+                    book.present = book.present.max(number(period, offset, run.now));
+                }
+                (1, _) => {
+                    let answer = run.done(Op::debit(&txn, "u", asked));
+                    let fits = asked <= book.left();
+                    assert_eq!(answer.code() == Code::Ok, fits, "seed {seed}: {asked} debited");
+                    if fits {
+                        book.take(book.present, asked);
+                        book.debits.push((txn, book.present, asked));
+                    }
+                }
+                (2, _) if !book.debits.is_empty() => {
+                    let at = run.random.below(book.debits.len());
+                    let (debit, of, left) = &mut book.debits[at];
+                    let (debit, of, back) = (debit.clone(), *of, asked.min(*left));
+                    *left -= back;
+                    if *left == 0 {
+                        book.debits.remove(at);
+                    }
+                    let carry = run.random.one_in(4);
+                    run.done(Op::Refund { txn, debit, amount: Some(back), carry });
+                    book.take(of, -back);
+                    if carry && of < book.present {
+                        *book.carried.entry(book.present).or_default() += back;
+                    }
+                }
+                (3 | 4, Some(id)) => {
+                    let used = run.random.between(0, 90);
+                    book.settle(&id, used);
+                    let request = Request::new(&id, u32::try_from(step).unwrap_or(0));
+                    if run.random.one_in(2) {
+                        book.holds.remove(&id);
+                        run.done(request.used(1, "u", used).terminate());
+                    } else {
+                        let answer = run.done(request.both(1, "u", used, asked).update());
+                        let Answer::Session { items, .. } = answer else { panic!() };
+                        let most = book.left().min(asked);
+                        assert_eq!(items[0].granted, most, "seed {seed}");
+                        book.take(book.present, most);
+                        let deadline = run.deadline(&id);
+                        book.holds.insert(id, (book.present, most, deadline));
+                    }
+                }
+                (5, Some(id)) => {
+                    book.settle(&id, 0);
+                    book.holds.remove(&id);
+                    run.done(Op::release(&id));
+                }
+                (_, _) => {
+                    let id = format!("s{step}");
+                    let tcc_ms = Some(run.random.pick(&[HOUR / 2, DAY, 7 * DAY]));
+                    let overrun = Some(Overrun::Clamp);
+                    let options = SessionOptions { tcc_ms, overrun, ..SessionOptions::default() };
+                    let request = Request { options, ..Request::new(&id, 0) };
+                    let answer = run.done(request.ask(1, "u", asked).reserve());
+                    let Answer::Session { items, .. } = answer else { panic!() };
+                    let most = book.left().min(asked);
+                    assert_eq!(items[0].granted, most, "seed {seed}");
+                    if most > 0 {
+                        book.take(book.present, most);
+                        let deadline = run.deadline(&id);
+                        book.holds.insert(id, (book.present, most, deadline));
+                    }
+                }
+            }
+            for (of, taken) in &book.taken {
+                let carried = book.carried.get(of).copied().unwrap_or(0);
+                assert!((0..=amount + carried).contains(taken), "seed {seed}: {taken} of {of}");
+            }
+            let account = run.pair.account.as_ref().expect("an account");
+            let seen = view(account, Time(run.now), &run.pair.limits);
+            assert_eq!(seen.buckets[0].available, book.left(), "seed {seed}: available");
+        }
+    }
+}
+
+impl Run {
+    /// Returns the deadline of an open session.
+    fn deadline(&self, id: &str) -> i64 {
+        let account = self.pair.account.as_ref().expect("an account");
+        account.session(id.as_bytes()).expect("it is open").deadline.0
     }
 }

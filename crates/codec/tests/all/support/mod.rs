@@ -190,7 +190,7 @@ pub(crate) fn every_op() -> Change {
             period_start: Time(1_699_833_600_000),
         }),
         Op::EndAllowance(BucketNo(10)),
-        Op::BeginPeriod { bucket: BucketNo(11), period_start: AT },
+        Op::BeginPeriod { bucket: BucketNo(11), period_start: AT, carried: 0 },
         Op::NoteRefund { debit: id("txn-0"), item: 15, posting: posting(7, 8) },
         Op::Remember(Box::new(Transaction {
             id: id("txn-2"),
@@ -243,6 +243,7 @@ pub(crate) fn every_op() -> Change {
             forget_at: AT.plus_ms(3_600_000),
             answers_max: 8,
         })),
+        Op::BeginPeriod { bucket: BucketNo(11), period_start: AT, carried: 300 },
     ];
     Change { at: AT, ops }
 }

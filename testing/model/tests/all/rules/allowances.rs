@@ -206,3 +206,54 @@ fn a_bucket_stays_while_a_debit_from_it_is_remembered() {
     script.now = 1_600;
     assert!(matches!(script.run(&other), StepResult::Commit(_)));
 }
+
+#[test]
+fn what_comes_back_makes_good_the_debt_that_it_left_and_no_other() {
+    let credit = |amount| BucketAttributes { floor: Some(-100), ..hourly(amount) };
+    let limits = Limits { transaction_ms: 9 * HOUR, ..Limits::default() };
+    let mut script = ScriptedPair::with(limits, &[("a", "u", 10)]);
+    script.done(&Op::bucket("set", "a", credit(10)));
+    let hold = |id: &str, amount| {
+        let tcc_ms = Some(9 * HOUR);
+        let options = SessionOptions { tcc_ms, ..SessionOptions::default() };
+        Request { options, ..Request::new(id, 0).ask(1, "u", amount) }.reserve()
+    };
+    // Of 60, 50 are credit: a debt that is there only because of the hold.
+    script.done(&hold("s", 60));
+    script.now = 2 * HOUR;
+    script.done(&Op::status(Status::Active));
+    assert_eq!(script.funds("a"), (-30, 60));
+    script.done(&Op::release("s"));
+    // The second refill met a debt of 40. The 10 of the first hour and those of the second have expired.
+    assert_eq!(script.funds("a"), (10, 0));
+
+    // The units of the third hour, held without a debt, pay nothing of the debt that the fourth leaves.
+    script.done(&hold("t", 10));
+    script.now = 3 * HOUR;
+    script.done(&Op::debit("d", "u", 30));
+    script.now = 4 * HOUR;
+    script.done(&Op::release("t"));
+    assert_eq!(script.funds("a"), (-10, 0));
+    // What the debit took pays it.
+    assert_eq!(script.amount(&Op::refund("r", "d", None)), (Code::Ok, 30));
+    assert_eq!(script.funds("a"), (10, 0));
+}
+
+#[test]
+fn a_debt_that_grows_in_each_period_is_kept_eight_times() {
+    // One account is touched in each hour, the other not in the last ones: both must have the same.
+    for last_hours in [vec![10, 11, 12], vec![12]] {
+        let mut script = ScriptedPair::new(&[("a", "u", 10)]);
+        script.done(&Op::bucket("set", "a", BucketAttributes { floor: Some(-1_000), ..hourly(1) }));
+        for hour in (0..10).chain(last_hours) {
+            script.now = hour * HOUR + 1_000;
+            let id = format!("s{hour}");
+            let hold = Request::new(&id, 0).ask(1, "u", 20);
+            let options = SessionOptions { tcc_ms: Some(100 * HOUR), ..hold.options };
+            script.done(&Request { options, ..hold }.reserve());
+        }
+        for hour in 0..10 {
+            script.done(&Op::release(&format!("s{hour}")));
+        }
+    }
+}
