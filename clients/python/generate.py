@@ -33,7 +33,7 @@ SUFFIXES = {"ms": "_ms", "duration": "_ms", "minutes": "_minutes", "s": "_s"}
 
 # Reply fields that are not text, by name.
 INTEGERS = set(
-    """version amount available held floor priority valid_from valid_to offset refills_at value resets_at used left
+    """version amount available held floor priority valid_from valid_to begin refills_at value resets_at used left
     overrun deadline validity tcc last_request granted outstanding from_hold direct released uncollected credited
     refunded consumed expired voided overdrawn denied expires kept_from looked reached""".split()
 )
@@ -368,8 +368,7 @@ class ReplyReader:
                 for part, reader in fields
             ]
             least = len(parts)
-            if ", and cause where" in line:
-                fields.append(("cause", "nullable(text)"))
+            fields += at_the_end(line)
             behind = rest[at + 1 : at + 2]
             more = re.match(r"a bucket with an allowance has one more: \[(.*?)\](.*)", behind[0] if behind else "")
             if more:
@@ -378,7 +377,9 @@ class ReplyReader:
                     (part, f"nullable({scalar(part)})" if f"{part} nil" in nil else scalar(part))
                     for part in more[1].split(", ")
                 ]
-                shape = Shape(class_of(f"{spec['name']} allowance"), "array", inner_fields, len(inner_fields))
+                least_inner = len(inner_fields)
+                inner_fields += at_the_end(behind[0])
+                shape = Shape(class_of(f"{spec['name']} allowance"), "array", inner_fields, least_inner)
                 fields.append(("allowance", f"nullable({self.add(shape)})"))
             shape = Shape(self.named_by(line, row_name), "array", fields, least)
             return f"rows({self.add(shape)})"
@@ -395,7 +396,15 @@ def split(text: str) -> list[str]:
     return text.split(", ")
 
 
+def at_the_end(line: str) -> list[tuple[str, str]]:
+    """Returns the elements with which a row ends where it has them: `, and zone and begin where ...`."""
+    names = re.search(r", and (\w+(?: and \w+)*) where", line)
+    return [(name, f"nullable({scalar(name)})") for name in names[1].split(" and ")] if names else []
+
+
 def scalar(name: str) -> str:
+    if name == "zone":  # Minutes ahead of UTC, or a name.
+        return "item_key"
     if name in FLAGS:
         return "flag"
     if name == "key":

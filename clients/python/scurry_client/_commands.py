@@ -334,18 +334,20 @@ class Identity:
 @dataclass(frozen=True, slots=True)
 class Allowance:
     period: str
-    offset: int
+    zone: str | int
     amount: int
     refills_at: int | None
+    begin: int | None
 
     @staticmethod
     def read(raw: object) -> Allowance:
-        found = row(raw, 4, 4)
+        found = row(raw, 4, 5)
         return Allowance(
             text(found[0]),
-            integer(found[1]),
+            item_key(found[1]),
             integer(found[2]),
             nullable(integer)(found[3]),
+            nullable(integer)(found[4]),
         )
 
 
@@ -384,16 +386,20 @@ class Counter:
     value: int
     period: str
     resets_at: int | None
+    zone: str | int | None
+    begin: int | None
 
     @staticmethod
     def read(raw: object) -> Counter:
-        found = row(raw, 5, 5)
+        found = row(raw, 5, 7)
         return Counter(
             text(found[0]),
             text(found[1]),
             integer(found[2]),
             text(found[3]),
             nullable(integer)(found[4]),
+            nullable(item_key)(found[5]),
+            nullable(integer)(found[6]),
         )
 
 
@@ -408,12 +414,13 @@ class Limit:
     left: int
     overrun: int
     period: str
-    offset: int
+    zone: str | int
     resets_at: int | None
+    begin: int | None
 
     @staticmethod
     def read(raw: object) -> Limit:
-        found = row(raw, 11, 11)
+        found = row(raw, 11, 12)
         return Limit(
             text(found[0]),
             nullable(text)(found[1]),
@@ -424,8 +431,9 @@ class Limit:
             integer(found[6]),
             integer(found[7]),
             text(found[8]),
-            integer(found[9]),
+            item_key(found[9]),
             nullable(integer)(found[10]),
+            nullable(integer)(found[11]),
         )
 
 
@@ -842,8 +850,10 @@ class NewBucket:
     from_ms: int | None = None
     to_ms: int | None = None
     floor: int | None = None
-    period: Literal["none", "hour", "day", "week", "month"] | None = None
+    period: str | None = None
     offset_minutes: int | None = None
+    zone: str | None = None
+    begin: int | None = None
     allowance: int | None = None
 
     def words(self) -> list[Word]:
@@ -863,6 +873,10 @@ class NewBucket:
             words += ["PERIOD", self.period]
         if self.offset_minutes is not None:
             words += ["OFFSET", self.offset_minutes]
+        if self.zone is not None:
+            words += ["ZONE", self.zone]
+        if self.begin is not None:
+            words += ["BEGIN", self.begin]
         if self.allowance is not None:
             words += ["AMOUNT", self.allowance]
         return words
@@ -1012,8 +1026,10 @@ def topup(
     from_ms: int | None = None,
     to_ms: int | Literal["none"] | None = None,
     floor: int | None = None,
-    period: Literal["none", "hour", "day", "week", "month"] | None = None,
+    period: str | None = None,
     offset_minutes: int | None = None,
+    zone: str | None = None,
+    begin: int | None = None,
     allowance: int | None = None,
 ) -> Command[Moved]:
     """Credits a bucket, after debts of its unit; creates it when UNIT is given and there is none. Amount: available afterwards.
@@ -1039,6 +1055,10 @@ def topup(
         words += ["PERIOD", period]
     if offset_minutes is not None:
         words += ["OFFSET", offset_minutes]
+    if zone is not None:
+        words += ["ZONE", zone]
+    if begin is not None:
+        words += ["BEGIN", begin]
     if allowance is not None:
         words += ["AMOUNT", allowance]
     return Command(tuple(words), Moved.read, True)
@@ -1066,8 +1086,10 @@ def bucket(
     from_ms: int | None = None,
     to_ms: int | Literal["none"] | None = None,
     floor: int | None = None,
-    period: Literal["none", "hour", "day", "week", "month"] | None = None,
+    period: str | None = None,
     offset_minutes: int | None = None,
+    zone: str | None = None,
+    begin: int | None = None,
     allowance: int | None = None,
     remove: bool = False,
 ) -> Command[Moved]:
@@ -1091,6 +1113,10 @@ def bucket(
         words += ["PERIOD", period]
     if offset_minutes is not None:
         words += ["OFFSET", offset_minutes]
+    if zone is not None:
+        words += ["ZONE", zone]
+    if begin is not None:
+        words += ["BEGIN", begin]
     if allowance is not None:
         words += ["AMOUNT", allowance]
     if remove:
@@ -1153,7 +1179,10 @@ def counter(
     amount: int,
     *,
     unit: str | None = None,
-    period: Literal["none", "hour", "day", "week", "month"] | None = None,
+    period: str | None = None,
+    offset_minutes: int | None = None,
+    zone: str | None = None,
+    begin: int | None = None,
 ) -> Command[Counted]:
     """Adds an amount of any sign to a counter, which is made when there is none. Amount: its value afterwards.
 
@@ -1168,6 +1197,12 @@ def counter(
         words += ["UNIT", unit]
     if period is not None:
         words += ["PERIOD", period]
+    if offset_minutes is not None:
+        words += ["OFFSET", offset_minutes]
+    if zone is not None:
+        words += ["ZONE", zone]
+    if begin is not None:
+        words += ["BEGIN", begin]
     return Command(tuple(words), Counted.read, True)
 
 
@@ -1179,8 +1214,10 @@ def limit(
     unit: str | None = None,
     item: str | int | None = None,
     amount: int | None = None,
-    period: Literal["none", "hour", "day", "week", "month"] | None = None,
+    period: str | None = None,
     offset_minutes: int | None = None,
+    zone: str | None = None,
+    begin: int | None = None,
     sessions: bool = False,
     remove: bool = False,
 ) -> Command[Counted]:
@@ -1202,6 +1239,10 @@ def limit(
         words += ["PERIOD", period]
     if offset_minutes is not None:
         words += ["OFFSET", offset_minutes]
+    if zone is not None:
+        words += ["ZONE", zone]
+    if begin is not None:
+        words += ["BEGIN", begin]
     if sessions:
         words.append("SESSIONS")
     if remove:

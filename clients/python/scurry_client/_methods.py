@@ -90,15 +90,18 @@ class SyncCommands:
         from_ms: int | None = None,
         to_ms: int | Literal["none"] | None = None,
         floor: int | None = None,
-        period: Literal["none", "hour", "day", "week", "month"] | None = None,
+        period: str | None = None,
         offset_minutes: int | None = None,
+        zone: str | None = None,
+        begin: int | None = None,
         allowance: int | None = None,
     ) -> Moved:
         """Credits a bucket, after debts of its unit; creates it when UNIT is given and there is none. Amount: available afterwards."""
         return self.run(
             commands.topup(
                 account, txn, bucket, amount, unit=unit, priority=priority, from_ms=from_ms, to_ms=to_ms,
-                floor=floor, period=period, offset_minutes=offset_minutes, allowance=allowance
+                floor=floor, period=period, offset_minutes=offset_minutes, zone=zone, begin=begin,
+                allowance=allowance
             )
         )
 
@@ -116,8 +119,10 @@ class SyncCommands:
         from_ms: int | None = None,
         to_ms: int | Literal["none"] | None = None,
         floor: int | None = None,
-        period: Literal["none", "hour", "day", "week", "month"] | None = None,
+        period: str | None = None,
         offset_minutes: int | None = None,
+        zone: str | None = None,
+        begin: int | None = None,
         allowance: int | None = None,
         remove: bool = False,
     ) -> Moved:
@@ -125,7 +130,8 @@ class SyncCommands:
         return self.run(
             commands.bucket(
                 account, txn, bucket, priority=priority, from_ms=from_ms, to_ms=to_ms, floor=floor,
-                period=period, offset_minutes=offset_minutes, allowance=allowance, remove=remove
+                period=period, offset_minutes=offset_minutes, zone=zone, begin=begin, allowance=allowance,
+                remove=remove
             )
         )
 
@@ -162,10 +168,18 @@ class SyncCommands:
         amount: int,
         *,
         unit: str | None = None,
-        period: Literal["none", "hour", "day", "week", "month"] | None = None,
+        period: str | None = None,
+        offset_minutes: int | None = None,
+        zone: str | None = None,
+        begin: int | None = None,
     ) -> Counted:
         """Adds an amount of any sign to a counter, which is made when there is none. Amount: its value afterwards."""
-        return self.run(commands.counter(account, txn, counter, amount, unit=unit, period=period))
+        return self.run(
+            commands.counter(
+                account, txn, counter, amount, unit=unit, period=period, offset_minutes=offset_minutes,
+                zone=zone, begin=begin
+            )
+        )
 
     def limit(
         self,
@@ -176,8 +190,10 @@ class SyncCommands:
         unit: str | None = None,
         item: str | int | None = None,
         amount: int | None = None,
-        period: Literal["none", "hour", "day", "week", "month"] | None = None,
+        period: str | None = None,
         offset_minutes: int | None = None,
+        zone: str | None = None,
+        begin: int | None = None,
         sessions: bool = False,
         remove: bool = False,
     ) -> Counted:
@@ -185,7 +201,7 @@ class SyncCommands:
         return self.run(
             commands.limit(
                 account, txn, limit, unit=unit, item=item, amount=amount, period=period,
-                offset_minutes=offset_minutes, sessions=sessions, remove=remove
+                offset_minutes=offset_minutes, zone=zone, begin=begin, sessions=sessions, remove=remove
             )
         )
 
@@ -440,15 +456,18 @@ class AsyncCommands:
         from_ms: int | None = None,
         to_ms: int | Literal["none"] | None = None,
         floor: int | None = None,
-        period: Literal["none", "hour", "day", "week", "month"] | None = None,
+        period: str | None = None,
         offset_minutes: int | None = None,
+        zone: str | None = None,
+        begin: int | None = None,
         allowance: int | None = None,
     ) -> Moved:
         """Credits a bucket, after debts of its unit; creates it when UNIT is given and there is none. Amount: available afterwards."""
         return await self.run(
             commands.topup(
                 account, txn, bucket, amount, unit=unit, priority=priority, from_ms=from_ms, to_ms=to_ms,
-                floor=floor, period=period, offset_minutes=offset_minutes, allowance=allowance
+                floor=floor, period=period, offset_minutes=offset_minutes, zone=zone, begin=begin,
+                allowance=allowance
             )
         )
 
@@ -466,8 +485,10 @@ class AsyncCommands:
         from_ms: int | None = None,
         to_ms: int | Literal["none"] | None = None,
         floor: int | None = None,
-        period: Literal["none", "hour", "day", "week", "month"] | None = None,
+        period: str | None = None,
         offset_minutes: int | None = None,
+        zone: str | None = None,
+        begin: int | None = None,
         allowance: int | None = None,
         remove: bool = False,
     ) -> Moved:
@@ -475,7 +496,8 @@ class AsyncCommands:
         return await self.run(
             commands.bucket(
                 account, txn, bucket, priority=priority, from_ms=from_ms, to_ms=to_ms, floor=floor,
-                period=period, offset_minutes=offset_minutes, allowance=allowance, remove=remove
+                period=period, offset_minutes=offset_minutes, zone=zone, begin=begin, allowance=allowance,
+                remove=remove
             )
         )
 
@@ -512,10 +534,18 @@ class AsyncCommands:
         amount: int,
         *,
         unit: str | None = None,
-        period: Literal["none", "hour", "day", "week", "month"] | None = None,
+        period: str | None = None,
+        offset_minutes: int | None = None,
+        zone: str | None = None,
+        begin: int | None = None,
     ) -> Counted:
         """Adds an amount of any sign to a counter, which is made when there is none. Amount: its value afterwards."""
-        return await self.run(commands.counter(account, txn, counter, amount, unit=unit, period=period))
+        return await self.run(
+            commands.counter(
+                account, txn, counter, amount, unit=unit, period=period, offset_minutes=offset_minutes,
+                zone=zone, begin=begin
+            )
+        )
 
     async def limit(
         self,
@@ -526,8 +556,10 @@ class AsyncCommands:
         unit: str | None = None,
         item: str | int | None = None,
         amount: int | None = None,
-        period: Literal["none", "hour", "day", "week", "month"] | None = None,
+        period: str | None = None,
         offset_minutes: int | None = None,
+        zone: str | None = None,
+        begin: int | None = None,
         sessions: bool = False,
         remove: bool = False,
     ) -> Counted:
@@ -535,7 +567,7 @@ class AsyncCommands:
         return await self.run(
             commands.limit(
                 account, txn, limit, unit=unit, item=item, amount=amount, period=period,
-                offset_minutes=offset_minutes, sessions=sessions, remove=remove
+                offset_minutes=offset_minutes, zone=zone, begin=begin, sessions=sessions, remove=remove
             )
         )
 

@@ -4,7 +4,7 @@
 use crate::reader::{Reader, bytes, each, field, integer, key, list, status, unsigned};
 use redis::{ServerError, Value};
 use scurry_ledger::{
-    Answer, Cause, Checked, Code, Command, Id, ItemAnswer, LimitSubject, Name, Overrun,
+    Answer, Cause, Checked, Code, Command, Cycle, Id, ItemAnswer, LimitSubject, Name, Overrun,
     SessionTerms, Time, UnitAmount,
 };
 use scurry_service::{
@@ -117,13 +117,10 @@ fn account(map: &Value) -> Option<AccountView> {
         identities: each(field(map, "identities")?, |pair| Some((pair.name()?, pair.id()?)))?,
         buckets: each(field(map, "buckets")?, bucket)?,
         counters: each(field(map, "counters")?, |counter| {
-            Some(CounterView {
-                id: counter.name()?,
-                unit: counter.name()?,
-                value: counter.integer()?,
-                period: counter.period()?,
-                resets_at: counter.time_or_nil()?,
-            })
+            let (id, unit, value) = (counter.name()?, counter.name()?, counter.integer()?);
+            let (period, resets_at) = (counter.period()?, counter.time_or_nil()?);
+            let cycle = counter.counter_zone(Cycle::fixed(period, 0))?;
+            Some(CounterView { id, unit, value, cycle: counter.begin(cycle)?, resets_at })
         })?,
         limits: each(field(map, "limits")?, limit)?,
         sessions: each(field(map, "sessions")?, |session| {
@@ -150,11 +147,9 @@ fn bucket(row: &mut Reader<'_>) -> Option<BucketView> {
             None => None,
             Some(value) => {
                 let mut row = Reader::from_value(value)?;
-                Some(AllowanceView {
-                    cycle: row.cycle()?,
-                    amount: row.integer()?,
-                    refills_at: row.time_or_nil()?,
-                })
+                let (cycle, amount) = (row.cycle()?, row.integer()?);
+                let refills_at = row.time_or_nil()?;
+                Some(AllowanceView { cycle: row.begin(cycle)?, amount, refills_at })
             }
         },
     })
@@ -171,7 +166,7 @@ fn limit(row: &mut Reader<'_>) -> Option<LimitView> {
             LimitSubject::Units { unit: Name::new(bytes(unit)?)?, item: Some(key(item)?) }
         }
     };
-    Some(LimitView {
+    let mut limit = LimitView {
         id,
         counted,
         amount: row.integer()?,
@@ -181,7 +176,9 @@ fn limit(row: &mut Reader<'_>) -> Option<LimitView> {
         overrun: row.integer()?,
         cycle: row.cycle()?,
         resets_at: row.time_or_nil()?,
-    })
+    };
+    limit.cycle = row.begin(limit.cycle)?;
+    Some(limit)
 }
 
 fn session(map: &Value) -> Option<SessionView> {

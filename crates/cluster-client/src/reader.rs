@@ -1,7 +1,7 @@
 //! Reads values of RESP2 or RESP3. Each function returns None if the value has another type or shape.
 
 use redis::Value;
-use scurry_ledger::{Cause, Code, Cycle, Id, ItemKey, Name, Period, Status, Time};
+use scurry_ledger::{Cause, Code, Cycle, Id, ItemKey, Name, NamedZone, Period, Status, Time, Zone};
 
 /// The elements of an array, read one after another.
 pub(crate) struct Reader<'a>(std::slice::Iter<'a, Value>);
@@ -61,15 +61,30 @@ impl<'a> Reader<'a> {
     }
 
     pub(crate) fn period(&mut self) -> Option<Period> {
-        let name = bytes(self.value()?)?;
-        [Period::None, Period::Hour, Period::Day, Period::Week, Period::Month]
-            .into_iter()
-            .find(|period| period.name().as_bytes() == name)
+        Period::new(bytes(self.value()?)?)
     }
 
+    /// Reads a period and its zone: minutes ahead of UTC, or a name.
     pub(crate) fn cycle(&mut self) -> Option<Cycle> {
         let period = self.period()?;
-        Some(Cycle { period, offset_minutes: i16::try_from(self.integer()?).ok()? })
+        let zone = zone(self.value()?)?;
+        Some(Cycle { zone, ..Cycle::fixed(period, 0) })
+    }
+
+    /// Reads the zone of a counter, which ends its entry where it is not UTC.
+    pub(crate) fn counter_zone(&mut self, cycle: Cycle) -> Option<Cycle> {
+        match self.value() {
+            None => Some(cycle),
+            Some(value) => Some(Cycle { zone: zone(value)?, ..cycle }),
+        }
+    }
+
+    /// Reads the begin of a cycle, which ends its entry where it is not the usual one.
+    pub(crate) fn begin(&mut self, cycle: Cycle) -> Option<Cycle> {
+        match self.value() {
+            None => Some(cycle),
+            Some(value) => Some(Cycle { begin: u8::try_from(integer(value)?).ok()?, ..cycle }),
+        }
     }
 
     /// Reads the cause of a denial, with which a reply ends where it has one to tell.
@@ -81,6 +96,13 @@ impl<'a> Reader<'a> {
         }
         let plain = [Cause::Balance, Cause::NoBucket, Cause::Chain, Cause::Status];
         plain.into_iter().find(|cause| cause.word().is_some_and(|word| word.as_bytes() == told))
+    }
+}
+
+fn zone(value: &Value) -> Option<Zone> {
+    match value {
+        Value::Int(minutes) => Some(Zone::Fixed(i16::try_from(*minutes).ok()?)),
+        name => NamedZone::new(bytes(name)?).map(Zone::Named),
     }
 }
 

@@ -23,6 +23,8 @@ pub enum Malformed {
     Id,
     /// A number that selects one of several choices has no meaning.
     Choice,
+    /// A time zone is not in the tables of this build.
+    Zone,
     /// A stored answer is incomplete.
     Answer,
     /// This many bytes are left over.
@@ -225,6 +227,9 @@ impl fmt::Display for Malformed {
             Malformed::Name => "a name is not 1 to 16 printable bytes",
             Malformed::Id => "an id is not 1 to 64 printable bytes",
             Malformed::Choice => "a number stands for nothing that is known",
+            Malformed::Zone => {
+                "it has a time zone that this version does not know: use a newer version"
+            }
             Malformed::Answer => "a stored answer is not whole",
             Malformed::Left(left) => return write!(f, "{left} bytes are left over"),
         })

@@ -21,13 +21,18 @@ mod item;
 mod limit;
 mod session;
 
+use crate::Malformed;
+use crate::cycle::{
+    CYCLE_LEN_MAX, CycleBytes, EXTENDED, plain_counter_number, plain_number, plain_period,
+    take_cycle,
+};
 use crate::reader::{ImageReader, Tail};
 use crate::writer::{FIXED_LEN_MAX, GROUP_LEN_MAX, NAME_ROOM, Writer};
 use alloc::vec::Vec;
 use core::fmt;
 use scurry_ledger::{
     Account, Allowance, Bucket, BucketNo, CarriedDebt, Counter, Cycle, ID_LEN_MAX, Id, Identity,
-    Name, Period, Session, Status, Time, UnitAmount,
+    Name, Period, Session, Status, TZDATA_VERSION, Time, UnitAmount,
 };
 
 const VERSION: u8 = 1;
@@ -42,6 +47,8 @@ pub enum ImageError {
     Version(u8),
     /// Malformed content, or bytes are missing or left over.
     Damaged,
+    /// A time zone that is not in the tables of this build.
+    Zone,
 }
 
 impl fmt::Display for ImageError {
@@ -51,6 +58,10 @@ impl fmt::Display for ImageError {
                 write!(f, "account image of version {version}: version {VERSION} is known")
             }
             ImageError::Damaged => f.write_str("account image is damaged"),
+            ImageError::Zone => write!(
+                f,
+                "account image has a time zone that tzdata {TZDATA_VERSION} does not know: use a newer version"
+            ),
         }
     }
 }
@@ -132,9 +143,9 @@ fn room(account: &Account) -> usize {
         + account.tombstones.as_bytes().len()
         + account.transactions.as_bytes().len()
         + account.identities.len() * (NAME_ROOM + SHORT_LEN_MAX)
-        + account.counters.len() * (2 * NAME_ROOM + GROUP_LEN_MAX)
+        + account.counters.len() * (2 * NAME_ROOM + GROUP_LEN_MAX + 1 + CYCLE_LEN_MAX)
         + account.uncollected.len() * (NAME_ROOM + GROUP_LEN_MAX)
-        + account.allowances.len() * GROUP_LEN_MAX
+        + account.allowances.len() * (GROUP_LEN_MAX + 1 + CYCLE_LEN_MAX)
         + account.carried.len() * GROUP_LEN_MAX
         + account.limits.len() * limit::LEN_MAX
         + FIXED_LEN_MAX
@@ -183,7 +194,12 @@ fn put_rarer<'a>(mut w: Writer<'a>, account: &Account) -> Writer<'a> {
     for counter in &account.counters {
         w.name(&counter.id);
         w.name(&counter.unit);
-        w.group([counter.value, counter.period as i64, counter.period_start.0, 0]);
+        let plain = plain_counter_number(counter.cycle);
+        let number = i64::from(plain.unwrap_or(EXTENDED));
+        w.group([counter.value, number, counter.period_start.0, 0]);
+        if plain.is_none() {
+            w.short(CycleBytes::new(counter.cycle).as_bytes());
+        }
     }
     for total in &account.uncollected {
         w.name(&total.unit);
@@ -191,8 +207,13 @@ fn put_rarer<'a>(mut w: Writer<'a>, account: &Account) -> Writer<'a> {
     }
     for allowance in &account.allowances {
         let Allowance { bucket, cycle, amount, period_start } = allowance;
-        let cycle = i64::from(cycle.offset_minutes) << PERIOD_BITS | cycle.period as i64;
-        w.group([i64::from(bucket.0), cycle, *amount, period_start.0]);
+        let plain = plain_number(*cycle);
+        let minutes = plain.and(cycle.zone.offset_minutes()).unwrap_or(0);
+        let number = i64::from(minutes) << PERIOD_BITS | i64::from(plain.unwrap_or(EXTENDED));
+        w.group([i64::from(bucket.0), number, *amount, period_start.0]);
+        if plain.is_none() {
+            w.short(CycleBytes::new(*cycle).as_bytes());
+        }
     }
     for limit in &account.limits {
         limit::put(&mut w, limit, base);
@@ -339,6 +360,9 @@ pub fn decode_part(bytes: &[u8], account: &mut Account) -> Result<(), ImageError
         counts.rarer;
     if identities | counters | uncollected | allowances | limits | carried != 0 {
         take_rarer(&mut r, account, counts.rarer);
+        if r.has_unknown_zone() {
+            return Err(ImageError::Zone);
+        }
     }
     if r.is_done() { Ok(()) } else { Err(ImageError::Damaged) }
 }
@@ -434,8 +458,11 @@ fn take_counter(r: &mut ImageReader<'_>) -> Option<Counter> {
     r.name(&mut id);
     r.name(&mut unit);
     let [value, period, period_start, _] = r.group();
-    let period = take_period(r, period)?;
-    Some(Counter { id, unit, period, period_start: Time(period_start), value })
+    let cycle = match period {
+        EXTENDED_NUMBER => extended_cycle(r, plain_counter_number)?,
+        number => Cycle::fixed(take_period(r, number)?, 0),
+    };
+    Some(Counter { id, unit, cycle, period_start: Time(period_start), value })
 }
 
 /// Bits of the period in the number that holds the offset above it.
@@ -444,24 +471,40 @@ const PERIOD_BITS: u32 = 3;
 fn take_allowance(r: &mut ImageReader<'_>) -> Option<Allowance> {
     let [bucket, cycle, amount, period_start] = r.group();
     let bucket = BucketNo(narrow(r, bucket));
-    let offset_minutes = narrow(r, cycle >> PERIOD_BITS);
-    let period = take_period(r, cycle & ((1 << PERIOD_BITS) - 1))?;
-    let cycle = Cycle { period, offset_minutes };
+    let cycle = match cycle {
+        EXTENDED_NUMBER => extended_cycle(r, plain_number)?,
+        _ => {
+            let offset_minutes = narrow(r, cycle >> PERIOD_BITS);
+            let period = take_period(r, cycle & ((1 << PERIOD_BITS) - 1))?;
+            Cycle::fixed(period, offset_minutes)
+        }
+    };
     Some(Allowance { bucket, cycle, amount, period_start: Time(period_start) })
 }
 
-fn take_period(r: &mut ImageReader<'_>, number: i64) -> Option<Period> {
-    match number {
-        0 => Some(Period::None),
-        1 => Some(Period::Hour),
-        2 => Some(Period::Day),
-        3 => Some(Period::Week),
-        4 => Some(Period::Month),
-        _ => {
-            r.fail();
-            None
-        }
+/// Number in place of a period, after which the bytes of a cycle follow.
+const EXTENDED_NUMBER: i64 = EXTENDED as i64;
+
+fn extended_cycle(r: &mut ImageReader<'_>, plain: fn(Cycle) -> Option<u8>) -> Option<Cycle> {
+    let bytes = r.short();
+    if r.is_broken() {
+        return None;
     }
+    let cycle = take_cycle(bytes, plain);
+    match cycle {
+        Ok(_) => {}
+        Err(Malformed::Zone) => r.fail_for_zone(),
+        Err(_) => r.fail(),
+    }
+    cycle.ok()
+}
+
+fn take_period(r: &mut ImageReader<'_>, number: i64) -> Option<Period> {
+    let period = u8::try_from(number).ok().and_then(plain_period);
+    if period.is_none() {
+        r.fail();
+    }
+    period
 }
 
 #[inline]

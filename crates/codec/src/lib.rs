@@ -11,6 +11,7 @@ mod change;
 mod chunk;
 mod chunk_writer;
 mod cursor;
+mod cycle;
 mod entry;
 mod entry_frame;
 mod frame;

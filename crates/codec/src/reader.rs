@@ -12,6 +12,8 @@ pub(crate) struct ImageReader<'a> {
     /// Buffer for the end of the input followed by zeros; `None` once it is in use.
     tail: Option<&'a mut Tail>,
     broken: bool,
+    /// The input has a time zone that is not in the tables of this build.
+    has_unknown_zone: bool,
 }
 
 /// The end of an input, followed by zeros, so that the last numbers and names can be loaded as whole words too.
@@ -22,7 +24,13 @@ const SIGNS: [u64; 4] = [0, 1 << 15, 1 << 31, 1 << 63];
 
 impl<'a> ImageReader<'a> {
     pub(crate) fn new(bytes: &'a [u8], tail: &'a mut Tail) -> ImageReader<'a> {
-        ImageReader { rest: bytes, padding: 0, tail: Some(tail), broken: false }
+        ImageReader {
+            rest: bytes,
+            padding: 0,
+            tail: Some(tail),
+            broken: false,
+            has_unknown_zone: false,
+        }
     }
 
     /// Skips this many bytes, which the caller has read.
@@ -39,6 +47,18 @@ impl<'a> ImageReader<'a> {
     pub(crate) fn fail(&mut self) {
         self.broken = true;
         (self.rest, self.padding, self.tail) = (&[], 0, None);
+    }
+
+    /// Marks the input as one of another build, whose tables have more time zones.
+    #[cold]
+    pub(crate) fn fail_for_zone(&mut self) {
+        self.has_unknown_zone = true;
+        self.fail();
+    }
+
+    /// Reports whether the input has a time zone that this build does not know.
+    pub(crate) fn has_unknown_zone(&self) -> bool {
+        self.has_unknown_zone
     }
 
     /// Reports whether everything was read and nothing was wrong.

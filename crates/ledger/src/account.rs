@@ -1,7 +1,7 @@
 //! The state of one account: what `apply` changes and `validate` checks.
 
 use crate::{
-    Answers, Cycle, Id, ItemKey, Limit, LimitSubject, Name, Overrun, Period, SessionTerms, Time,
+    Answers, Cycle, Id, ItemKey, Limit, LimitSubject, Name, Overrun, SessionTerms, Time,
     TombstoneKind, Tombstones, Transactions,
 };
 use alloc::boxed::Box;
@@ -242,7 +242,7 @@ impl Bucket {
 pub struct Allowance {
     /// Serial number of the bucket.
     pub bucket: BucketNo,
-    /// Period and time zone of the refills; never [`Period::None`].
+    /// Period and time zone of the refills; never [`Cycle::NONE`].
     pub cycle: Cycle,
     /// Credit of each period, minor units, at least 1. I18.
     pub amount: i64,
@@ -254,7 +254,8 @@ pub struct Allowance {
 impl Allowance {
     /// Returns how many refills are due by `until`. A period that begins while the bucket is not valid brings none.
     pub fn refills(&self, bucket: &Bucket, until: Time) -> i64 {
-        self.cycle.begun(self.refilled_until(bucket), Allowance::last_moment(bucket, until))
+        let before = bucket.valid_from.plus_ms(-1);
+        self.cycle.begun(self.period_start, before, Allowance::last_moment(bucket, until))
     }
 
     /// Returns the credit that all future refills will bring within the bucket's validity.
@@ -265,13 +266,9 @@ impl Allowance {
     /// Returns when the bucket is refilled next, seen at `now` with nothing due; `None` if its validity or the clock
     /// ends before.
     pub fn next_refill(&self, bucket: &Bucket, now: Time) -> Option<Time> {
-        let next = self.cycle.end(now.max(self.refilled_until(bucket)))?;
+        let before = bucket.valid_from.plus_ms(-1);
+        let next = self.cycle.end_after(self.period_start, now.max(before))?;
         Some(next).filter(|&next| !bucket.is_expired(next))
-    }
-
-    /// Returns a moment after which each period that begins brings a refill.
-    fn refilled_until(&self, bucket: &Bucket) -> Time {
-        self.period_start.max(bucket.valid_from.plus_ms(-1))
     }
 
     /// Returns the last moment, at most `until`, at which the bucket is valid.
@@ -294,15 +291,15 @@ pub struct CarriedDebt {
     pub amount: i64,
 }
 
-/// A counter that falls back to 0 when a period of UTC begins.
+/// A counter that falls back to 0 when a period begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counter {
     /// Name of the counter within the account.
     pub id: Name,
     /// Unit that the counter counts.
     pub unit: Name,
-    /// Period after which the counter resets to 0.
-    pub period: Period,
+    /// Period and time zone after which the counter resets to 0.
+    pub cycle: Cycle,
     /// Start of the period that `value` belongs to.
     pub period_start: Time,
     /// Value in that period; read it with [`Counter::value_at`].
@@ -310,9 +307,14 @@ pub struct Counter {
 }
 
 impl Counter {
+    /// Returns when the value next becomes 0; `None` if it never does or the clock ends before.
+    pub fn resets_at(&self, now: Time) -> Option<Time> {
+        self.cycle.end_after(self.period_start, now)
+    }
+
     /// Returns the value at `now`: 0 if a new period has begun.
     pub fn value_at(&self, now: Time) -> i64 {
-        if self.period.start(now) > self.period_start { 0 } else { self.value }
+        if self.cycle.begun_after(self.period_start, now).is_some() { 0 } else { self.value }
     }
 }
 

@@ -200,11 +200,11 @@ impl Account {
                     allowance.period_start = *period_start;
                 }
             }
-            Op::SetCounter { id, unit, period, period_start, value } => {
+            Op::SetCounter { id, unit, cycle, period_start, value } => {
                 let counter = Counter {
                     id: *id,
                     unit: *unit,
-                    period: *period,
+                    cycle: *cycle,
                     period_start: *period_start,
                     value: *value,
                 };

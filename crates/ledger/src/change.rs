@@ -2,7 +2,7 @@
 //! evaluates no rule and reads no clock.
 
 use crate::{
-    Allowance, BucketNo, Id, ItemKey, LateAnswer, Limit, Name, PackedAnswer, Period, SessionTerms,
+    Allowance, BucketNo, Cycle, Id, ItemKey, LateAnswer, Limit, Name, PackedAnswer, SessionTerms,
     Status, Time, Tombstone, Transaction,
 };
 use alloc::boxed::Box;
@@ -119,8 +119,8 @@ pub enum Op {
         id: Name,
         /// Unit of the counter.
         unit: Name,
-        /// Period of the counter.
-        period: Period,
+        /// Period and time zone of the counter.
+        cycle: Cycle,
         /// Start of the period of `value`.
         period_start: Time,
         /// Value in that period.

@@ -1,7 +1,7 @@
 //! Commands to one account. They borrow from the host's input, which is parsed in place. `decide` checks every field
 //! again, so a host needs to check grammar only, not values.
 
-use crate::{ItemKey, LimitSubject, Name, Period, SessionOptions, Status, Time};
+use crate::{ItemKey, LimitSubject, Name, Period, PeriodClock, SessionOptions, Status, Time};
 
 /// A command to one account. The account's id is not part of it, as the host has already found the account. Names
 /// follow docs/commands.md.
@@ -106,6 +106,8 @@ pub enum Command<'a> {
         unit: Option<Name>,
         /// Reset period of the counter: default none at creation, later an expected value.
         period: Option<Period>,
+        /// Clock of its periods: as the period.
+        clock: PeriodClock,
     },
     /// `SCUR.LIMIT`: sets or removes a limit.
     Limit {
@@ -177,8 +179,8 @@ pub struct BucketAttributes {
     pub floor: Option<i64>,
     /// Period of the allowance; [`Period::None`] for no allowance.
     pub period: Option<Period>,
-    /// Minutes by which the clocks of the periods are ahead of UTC; with a period only.
-    pub offset_minutes: Option<i16>,
+    /// Clock of the periods; with a period only.
+    pub clock: PeriodClock,
     /// Credit of each period; with a period only. Default: the first credit of a new bucket, the present value of an
     /// existing one.
     pub refill: Option<i64>,
@@ -195,9 +197,8 @@ pub enum LimitTerms {
         amount: i64,
         /// Period after which `used` resets: default none at creation, else the present value.
         period: Option<Period>,
-        /// Minutes by which the clocks of its time zone are ahead of UTC: default 0 at creation, else the present
-        /// value.
-        offset_minutes: Option<i64>,
+        /// Clock of its periods: default UTC at creation, else the present one.
+        clock: PeriodClock,
     },
     /// Removes the limit.
     Remove,

@@ -8,7 +8,7 @@
 use crate::session_options::HashedOptions;
 use crate::{
     BucketAttributes, Command, Create, ItemAmount, ItemKey, ItemRequest, LimitSubject, LimitTerms,
-    Name, NewBucket, Period, SessionRequest,
+    Name, NewBucket, Period, PeriodClock, SessionRequest,
 };
 use alloc::vec::Vec;
 use xxhash_rust::xxh3::xxh3_64;
@@ -114,8 +114,19 @@ impl HashedWords {
         self.given(attributes.valid_from.map(|time| time.0));
         self.given(attributes.valid_to.flatten().map(|time| time.0));
         self.given(attributes.floor);
-        self.given(attributes.offset_minutes.map(i64::from));
+        self.given(attributes.clock.offset_minutes);
         self.given(attributes.refill);
+        self.calendar(attributes.period, &attributes.clock);
+    }
+
+    /// Adds what periods and clocks have beside a name and an offset.
+    fn calendar(&mut self, period: Option<Period>, clock: &PeriodClock) {
+        let count = period.map_or(0, Period::count);
+        self.given((count > 0).then_some(i64::from(count)));
+        if let Some(zone) = clock.zone {
+            self.bytes(zone.name().as_bytes());
+        }
+        self.given(clock.begin.map(i64::from));
     }
 
     /// Adds an item. USED 0, REQUESTED 0 and MIN 1 hash the same whether they are set or left out.
@@ -153,8 +164,22 @@ fn attribute_bits(attributes: &BucketAttributes) -> u64 {
         attributes.valid_to.is_some(),
         attributes.valid_to.flatten().is_some(),
         attributes.floor.is_some(),
-    ]) | bits(&[attributes.offset_minutes.is_some(), attributes.refill.is_some()]) << 16
-        | attributes.period.map_or(0, |period| 1 + period as u64) << 24
+    ]) | bits(&[
+        attributes.clock.offset_minutes.is_some(),
+        attributes.refill.is_some(),
+        attributes.clock.zone.is_some(),
+        attributes.clock.begin.is_some(),
+    ]) << 16
+        | period_bits(attributes.period) << 24
+}
+
+fn period_bits(period: Option<Period>) -> u64 {
+    period.map_or(0, |period| 1 + u64::from(period.number()))
+}
+
+/// Returns the bits of a clock that are not as old as OFFSET.
+fn clock_bits(clock: &PeriodClock) -> u64 {
+    bits(&[clock.zone.is_some(), clock.begin.is_some()])
 }
 
 #[inline]
@@ -193,18 +218,18 @@ fn identities(words: &mut HashedWords, identities: &[(Name, &[u8])]) {
 }
 
 fn limit(words: &mut HashedWords, limit: Name, terms: &LimitTerms) {
-    let LimitTerms::Set { counted, amount, period, offset_minutes } = *terms else {
+    let LimitTerms::Set { counted, amount, period, clock } = *terms else {
         words.begin(12, 0);
         return words.name(limit);
     };
-    let period = period.map_or(0, |period| 1 + period as u64);
     let (unit, item) = match counted {
         LimitSubject::Sessions => (None, None),
         LimitSubject::Units { unit, item } => (Some(unit), item),
     };
     let is_named = matches!(item, Some(ItemKey::Id(_)));
-    let options = bits(&[true, unit.is_some(), item.is_some(), offset_minutes.is_some(), is_named]);
-    words.begin(12, options | period << 8);
+    let options =
+        bits(&[true, unit.is_some(), item.is_some(), clock.offset_minutes.is_some(), is_named]);
+    words.begin(12, options | period_bits(period) << 8 | clock_bits(&clock) << 16);
     words.name(limit);
     words.signed(amount);
     if let Some(unit) = unit {
@@ -215,7 +240,8 @@ fn limit(words: &mut HashedWords, limit: Name, terms: &LimitTerms) {
         Some(ItemKey::Number(key)) => words.word(u64::from(key)),
         Some(ItemKey::Id(id)) => words.bytes(id.as_bytes()),
     }
-    words.given(offset_minutes);
+    words.given(clock.offset_minutes);
+    words.calendar(period, &clock);
 }
 
 /// Returns the digest of a command's body; 0 for commands that have no id.
@@ -281,14 +307,17 @@ fn digest(command: &Command<'_>) -> u64 {
             words.given(*amount);
             words.bytes(debit);
         }
-        Command::Counter { counter, amount, unit, period, .. } => {
-            let period = period.map_or(0, |period: Period| 1 + period as u64);
-            words.begin(6, u64::from(unit.is_some()) | period << 8);
+        Command::Counter { counter, amount, unit, period, clock, .. } => {
+            let has_offset = u64::from(clock.offset_minutes.is_some());
+            let options = u64::from(unit.is_some()) | has_offset << 1;
+            words.begin(6, options | period_bits(*period) << 8 | clock_bits(clock) << 16);
             words.name(*counter);
             words.signed(*amount);
             if let Some(unit) = unit {
                 words.name(*unit);
             }
+            words.given(clock.offset_minutes);
+            words.calendar(*period, clock);
         }
         Command::Limit { limit, terms, .. } => {
             self::limit(words, *limit, terms);

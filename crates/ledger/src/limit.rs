@@ -61,8 +61,7 @@ impl Limit {
 
     /// Returns the limit as read at `now`: in a new period nothing is used yet, and `held` stays.
     pub fn at(mut self, now: Time) -> Limit {
-        let start = self.cycle.start(now);
-        if start > self.period_start {
+        if let Some(start) = self.cycle.begun_after(self.period_start, now) {
             self.begin(start, 0);
         }
         self
@@ -70,18 +69,20 @@ impl Limit {
 
     /// Returns when `used` resets, of a limit as read at `now`; `None` if it never does or the clock ends before.
     pub fn resets_at(&self, now: Time) -> Option<Time> {
-        self.cycle.end(self.period_start.max(now))
+        self.cycle.end_after(self.period_start, now)
     }
 
-    /// Changes period and offset of a limit as read at `now`. `used` stays until the present period of the new cycle is
-    /// over. If the offset alone changes, the period of `used` keeps its number, as that of an allowance does: a clock
+    /// Changes the cycle of a limit as read at `now`. `used` stays until the present period of the new cycle is
+    /// over. If the zone alone changes, the period of `used` keeps its number, as that of an allowance does: a clock
     /// that is set back over midnight does not end the day twice.
     pub(crate) fn change_cycle(&mut self, cycle: Cycle, now: Time) {
         let present = cycle.start(now);
-        let moved = self.period_start.plus_ms(self.cycle.later_under(cycle.offset_minutes));
-        let is_moved = cycle.period == self.cycle.period;
+        let moved = match cycle.is_moved_from(self.cycle) {
+            true => cycle.moved(self.cycle, self.period_start),
+            false => present,
+        };
         self.cycle = cycle;
-        self.period_start = if is_moved { moved.max(present) } else { present };
+        self.period_start = moved.max(present);
     }
 
     /// Begins a period at the account's version `since`.

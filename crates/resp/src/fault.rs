@@ -1,6 +1,6 @@
 //! Errors in the arguments of a SCUR command, and their texts.
 
-use scurry_ledger::{Code, NAME_LEN_MAX};
+use scurry_ledger::{Code, NAME_LEN_MAX, TZDATA_VERSION};
 use std::fmt;
 
 /// Longest quotation of a client's argument in an error, bytes.
@@ -45,6 +45,8 @@ pub enum Fault<'a> {
         /// The allowed words, as a list.
         words: &'static str,
     },
+    /// A time zone that is not in the tables of this version.
+    UnknownZone(&'a [u8]),
     /// More than any account can have.
     TooMany {
         /// Name of the field, in plural.
@@ -105,6 +107,11 @@ impl Fault<'_> {
             Fault::Missing(field) => write!(f, "{field} is missing"),
             Fault::Repeated(field) => write!(f, "{field} is given twice"),
             Fault::NotOneOf { field, words } => write!(f, "{field} must be {words}"),
+            Fault::UnknownZone(name) => {
+                f.write_str("ZONE is no time zone of the IANA database: '")?;
+                quote(f, name)?;
+                write!(f, "' (tzdata {TZDATA_VERSION}; names are as Europe/Berlin)")
+            }
             Fault::TooMany { field, max } => write!(f, "at most {max} {field} are possible"),
             Fault::OutOfRange { field, least, most } => {
                 write!(f, "{field} must be {least} to {most}")
@@ -119,9 +126,16 @@ impl Fault<'_> {
 }
 
 fn unexpected(f: &mut fmt::Formatter<'_>, argument: &[u8]) -> fmt::Result {
+    f.write_str("unexpected argument '")?;
+    let more = quote(f, argument)?;
+    write!(f, "'{more}")
+}
+
+/// Writes the beginning of an argument, and returns the dots for its rest.
+fn quote(f: &mut fmt::Formatter<'_>, argument: &[u8]) -> Result<&'static str, fmt::Error> {
     let shown = &argument[..argument.len().min(QUOTE_LEN_MAX)];
-    let more = if shown.len() < argument.len() { "..." } else { "" };
-    write!(f, "unexpected argument '{}'{more}", shown.escape_ascii())
+    write!(f, "{}", shown.escape_ascii())?;
+    Ok(if shown.len() < argument.len() { "..." } else { "" })
 }
 
 /// Returns the unit or meaning of a field whose name does not tell it.

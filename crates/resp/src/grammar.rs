@@ -9,7 +9,7 @@ use crate::table::{ScurReadId, ScurWriteId};
 use crate::{Args, Fault, Scratch};
 use scurry_ledger::{
     BUCKETS_MAX, BucketAttributes, Command, Create, ITEMS_MAX, ItemAmount, ItemRequest,
-    LimitSubject, LimitTerms, Name, NewBucket, SessionOptions, SessionRequest, Status,
+    LimitSubject, LimitTerms, Name, NewBucket, PeriodClock, SessionOptions, SessionRequest, Status,
 };
 
 /// A SCUR command for `decide`.
@@ -284,17 +284,17 @@ fn counter<'s, 'a: 's>(
 ) -> Result<Command<'s>, Fault<'a>> {
     let (txn, counter) = (options.id("txn")?, options.name("counter")?);
     let amount = options.integer("amount")?;
-    let (mut unit, mut period) = (None, None);
+    let (mut unit, mut period, mut clock) = (None, None, PeriodClock::NONE);
     while let Some(keyword) = options.next() {
         if is(keyword, b"unit") {
             once(&mut unit, "unit", options.name("unit")?)?;
         } else if is(keyword, b"period") {
             once(&mut period, "period", options.period()?)?;
-        } else {
+        } else if !options.period_clock(keyword, &mut clock)? {
             return Err(Fault::Unexpected(keyword));
         }
     }
-    Ok(Command::Counter { txn, counter, amount, unit, period })
+    Ok(Command::Counter { txn, counter, amount, unit, period, clock })
 }
 
 fn limit<'s, 'a: 's>(
@@ -303,7 +303,7 @@ fn limit<'s, 'a: 's>(
 ) -> Result<Command<'s>, Fault<'a>> {
     let (txn, limit) = (options.id("txn")?, options.name("limit")?);
     let (mut unit, mut item, mut sessions, mut amount) = (None, None, None, None);
-    let (mut period, mut offset_minutes, mut remove) = (None, None, None);
+    let (mut period, mut clock, mut remove) = (None, PeriodClock::NONE, None);
     while let Some(keyword) = options.next() {
         if is(keyword, b"unit") {
             once(&mut unit, "unit", options.name("unit")?)?;
@@ -315,11 +315,9 @@ fn limit<'s, 'a: 's>(
             once(&mut amount, "amount", options.integer("amount")?)?;
         } else if is(keyword, b"period") {
             once(&mut period, "period", options.period()?)?;
-        } else if is(keyword, b"offset") {
-            once(&mut offset_minutes, "offset", options.integer("offset")?)?;
         } else if is(keyword, b"remove") {
             once(&mut remove, "remove", ())?;
-        } else {
+        } else if !options.period_clock(keyword, &mut clock)? {
             return Err(Fault::Unexpected(keyword));
         }
     }
@@ -331,12 +329,8 @@ fn limit<'s, 'a: 's>(
         (Some(_), _, Some(())) => return Err(Fault::Unexpected(b"SESSIONS")),
     };
     let terms = match (counted, amount, remove) {
-        (Some(counted), Some(amount), None) => {
-            LimitTerms::Set { counted, amount, period, offset_minutes }
-        }
-        (None, None, Some(())) if period.is_none() && offset_minutes.is_none() => {
-            LimitTerms::Remove
-        }
+        (Some(counted), Some(amount), None) => LimitTerms::Set { counted, amount, period, clock },
+        (None, None, Some(())) if period.is_none() && !clock.is_given() => LimitTerms::Remove,
         (_, _, Some(())) => return Err(Fault::Unexpected(b"REMOVE")),
         (None, _, None) => return Err(Fault::Missing("UNIT or SESSIONS")),
         (Some(_), None, None) => return Err(Fault::Missing("amount")),

@@ -2,8 +2,8 @@
 
 use crate::{Args, Fault, parse_integer};
 use scurry_ledger::{
-    ACCOUNT_ID_LEN_MAX, BucketAttributes, ID_LEN_MAX, ITEM_KEY_LEN_MAX, ItemKey, Name, Period,
-    Status, Time, is_printable,
+    ACCOUNT_ID_LEN_MAX, BucketAttributes, ID_LEN_MAX, ITEM_KEY_LEN_MAX, ItemKey, Name, NamedZone,
+    Period, PeriodClock, Status, Time, is_printable,
 };
 
 /// A cursor over the arguments of a command.
@@ -171,11 +171,30 @@ impl<'a> Options<'a> {
 
     /// Reads a reset period.
     pub(crate) fn period(&mut self) -> Result<Period, Fault<'a>> {
-        let word = self.bytes("period")?;
-        [Period::None, Period::Hour, Period::Day, Period::Week, Period::Month]
-            .into_iter()
-            .find(|period| word.eq_ignore_ascii_case(period.name().as_bytes()))
-            .ok_or(Fault::NotOneOf { field: "period", words: "none, hour, day, week or month" })
+        let words = "none, minute, hour, day, week, month, quarter, year, or a number of m, h or d";
+        Period::new(self.bytes("period")?).ok_or(Fault::NotOneOf { field: "period", words })
+    }
+
+    /// Reads the value of an option about the clock of periods; returns false if `keyword` is not one.
+    pub(crate) fn period_clock(
+        &mut self,
+        keyword: &[u8],
+        clock: &mut PeriodClock,
+    ) -> Result<bool, Fault<'a>> {
+        if is(keyword, b"offset") {
+            let minutes = self.integer("offset")?;
+            once(&mut clock.offset_minutes, "offset", minutes)?;
+        } else if is(keyword, b"zone") {
+            let name = self.bytes("zone")?;
+            let zone = NamedZone::new(name).ok_or(Fault::UnknownZone(name))?;
+            once(&mut clock.zone, "zone", zone)?;
+        } else if is(keyword, b"begin") {
+            let begin = self.between("begin", 0, 31)?;
+            once(&mut clock.begin, "begin", begin.to_le_bytes()[0])?;
+        } else {
+            return Ok(false);
+        }
+        Ok(true)
     }
 
     /// Reads kind and value of an identity; the value may be empty only if that removes it.
@@ -217,14 +236,11 @@ impl<'a> Options<'a> {
         } else if keyword.eq_ignore_ascii_case(b"PERIOD") {
             let period = self.period()?;
             once(&mut attributes.period, "period", period)?;
-        } else if keyword.eq_ignore_ascii_case(b"OFFSET") {
-            let minutes = self.narrow("offset")?;
-            once(&mut attributes.offset_minutes, "offset", minutes)?;
         } else if keyword.eq_ignore_ascii_case(b"AMOUNT") {
             let amount = self.integer("amount")?;
             once(&mut attributes.refill, "amount", amount)?;
         } else {
-            return Ok(false);
+            return self.period_clock(keyword, &mut attributes.clock);
         }
         Ok(true)
     }

@@ -6,8 +6,8 @@ use self::word::{list, word};
 use crate::{Reply, WRONG_TYPE};
 use scurry_ledger::{
     Account, Allowance, Answer, Bucket, Cause, ChainRejection, Checked, Code, Command, Create,
-    ItemAnswer, ItemKey, ItemRequest, Limit, LimitSubject, Link, Overrun, Rejection, Session,
-    Status, Time, Totals, first_denied,
+    Cycle, ItemAnswer, ItemKey, ItemRequest, Limit, LimitSubject, Link, Overrun, Period, Rejection,
+    Session, Status, Time, Totals, Zone, first_denied,
 };
 use std::fmt::Display;
 
@@ -196,12 +196,21 @@ fn account_entries(reply: &mut Reply<'_>, account: &Account, now: Time) {
     }
     list!(reply, "counters", account.counters.len());
     for counter in &account.counters {
-        reply.array(5);
+        // A period of UTC needs no zone.
+        let clock_len = match counter.cycle {
+            Cycle { zone: Zone::Fixed(0), .. } if counter.cycle.given_begin().is_none() => 0,
+            cycle => 1 + begin_len(cycle),
+        };
+        reply.array(5 + clock_len);
         reply.name(&counter.id);
         reply.name(&counter.unit);
         reply.integer(counter.value_at(now));
-        reply.simple(counter.period.name());
-        time_or_null(reply, counter.period.end(now));
+        period(reply, counter.cycle.period);
+        time_or_null(reply, counter.resets_at(now));
+        if clock_len > 0 {
+            zone(reply, counter.cycle.zone);
+            begin(reply, counter.cycle);
+        }
     }
     list!(reply, "limits", account.limits.len());
     for limit in &account.limits {
@@ -235,18 +244,42 @@ fn balance(reply: &mut Reply<'_>, bucket: &Bucket, allowance: Option<&Allowance>
 
 #[inline(never)]
 fn allowance_entry(reply: &mut Reply<'_>, bucket: &Bucket, allowance: &Allowance, now: Time) {
-    reply.array(4);
-    reply.simple(allowance.cycle.period.name());
-    reply.integer(i64::from(allowance.cycle.offset_minutes));
+    reply.array(4 + begin_len(allowance.cycle));
+    period(reply, allowance.cycle.period);
+    zone(reply, allowance.cycle.zone);
     reply.integer(allowance.amount);
     time_or_null(reply, allowance.next_refill(bucket, now));
+    begin(reply, allowance.cycle);
+}
+
+fn period(reply: &mut Reply<'_>, period: Period) {
+    reply.simple(&period.to_string());
+}
+
+/// Writes minutes ahead of UTC, or the name of a zone.
+fn zone(reply: &mut Reply<'_>, zone: Zone) {
+    match zone {
+        Zone::Fixed(minutes) => reply.integer(i64::from(minutes)),
+        Zone::Named(zone) => reply.bulk(zone.name().as_bytes()),
+    }
+}
+
+fn begin_len(cycle: Cycle) -> usize {
+    usize::from(cycle.given_begin().is_some())
+}
+
+/// Writes the begin of a cycle, of one that does not begin as usual.
+fn begin(reply: &mut Reply<'_>, cycle: Cycle) {
+    if let Some(begin) = cycle.given_begin() {
+        reply.integer(i64::from(begin));
+    }
 }
 
 #[inline(never)]
 fn limit_entry(reply: &mut Reply<'_>, account: &Account, limit: &Limit, now: Time) {
     let (held, left) = (account.held_in(limit), account.left_in(limit, now));
     let limit = limit.at(now);
-    reply.array(11);
+    reply.array(11 + begin_len(limit.cycle));
     reply.name(&limit.id);
     match limit.counted {
         LimitSubject::Sessions => {
@@ -262,9 +295,10 @@ fn limit_entry(reply: &mut Reply<'_>, account: &Account, limit: &Limit, now: Tim
         }
     }
     reply.integers([limit.amount, limit.used, held, left, limit.overrun]);
-    reply.simple(limit.cycle.period.name());
-    reply.integer(i64::from(limit.cycle.offset_minutes));
+    period(reply, limit.cycle.period);
+    zone(reply, limit.cycle.zone);
     time_or_null(reply, limit.resets_at(now));
+    begin(reply, limit.cycle);
 }
 
 #[inline]

@@ -2,7 +2,7 @@
 
 use scurry_ledger::{
     BucketAttributes, Command, Create, ItemKey, ItemRequest, LimitSubject, LimitTerms, Name,
-    NewBucket, Overrun, Period, SessionOptions, SessionRequest, Status, Time,
+    NewBucket, Overrun, Period, PeriodClock, SessionOptions, SessionRequest, Status, Time,
 };
 use scurry_resp::table::{self, CommandId};
 use scurry_resp::{Parsed, Parser, Read, RequestLimits, Scratch, Write, parse_read, parse_write};
@@ -59,7 +59,7 @@ const NO_ATTRIBUTES: BucketAttributes = BucketAttributes {
     valid_to: None,
     floor: None,
     period: None,
-    offset_minutes: None,
+    clock: PeriodClock::NONE,
     refill: None,
 };
 
@@ -153,7 +153,7 @@ fn balances() {
             bucket: name("m"),
             attributes: BucketAttributes {
                 period: Some(Period::Day),
-                offset_minutes: Some(-60),
+                clock: PeriodClock::with_offset(-60),
                 refill: Some(7),
                 ..NO_ATTRIBUTES
             },
@@ -176,6 +176,7 @@ fn balances() {
             amount: 1,
             unit: None,
             period: Some(Period::Week),
+            clock: PeriodClock::NONE,
         },
     );
 }
@@ -184,7 +185,8 @@ fn balances() {
 fn limits() {
     let (txn, limit) = (&b"t"[..], name("l"));
     let writes_set = |words: &str, counted, amount, period, offset_minutes| {
-        let terms = LimitTerms::Set { counted, amount, period, offset_minutes };
+        let clock = PeriodClock { offset_minutes, ..PeriodClock::NONE };
+        let terms = LimitTerms::Set { counted, amount, period, clock };
         writes(&format!("SCUR.LIMIT a t l {words}"), &Command::Limit { txn, limit, terms });
     };
     let (unit, item) = (name("cent"), ItemKey::new(b"gpt-x"));
@@ -363,7 +365,10 @@ fn faults_name_what_is_wrong() {
         ("SCUR.STATUS a open", "status must be active, suspended or closed"),
         ("SCUR.TOPUP a t b 1 PRIORITY 2147483648", "priority is not an integer or out of range"),
         ("SCUR.TOPUP a t b 1 UNIT", "unit is missing"),
-        ("SCUR.COUNTER a t n 1 PERIOD year", "period must be none, hour, day, week or month"),
+        (
+            "SCUR.COUNTER a t n 1 PERIOD decade",
+            "period must be none, minute, hour, day, week, month, quarter, year, or a number of m, h or d",
+        ),
         (
             "SCUR.RESERVE a s -1 ITEM 1 c REQUESTED 1",
             "request is not an integer or out of range: it is the request's number, behind the session",

@@ -86,9 +86,9 @@ impl CommandBuf {
                 (self.id, self.second) = (txn.to_vec(), debit.to_vec());
                 Command::Refund { txn: NONE, debit: NONE, amount, carry }
             }
-            Command::Counter { txn, counter, amount, unit, period } => {
+            Command::Counter { txn, counter, amount, unit, period, clock } => {
                 self.id = txn.to_vec();
-                Command::Counter { txn: NONE, counter, amount, unit, period }
+                Command::Counter { txn: NONE, counter, amount, unit, period, clock }
             }
             Command::Limit { txn, limit, terms } => {
                 self.id = txn.to_vec();
@@ -184,8 +184,8 @@ impl CommandBuf {
             Command::Refund { amount, carry, .. } => {
                 Command::Refund { txn: id, debit: second, amount, carry }
             }
-            Command::Counter { counter, amount, unit, period, .. } => {
-                Command::Counter { txn: id, counter, amount, unit, period }
+            Command::Counter { counter, amount, unit, period, clock, .. } => {
+                Command::Counter { txn: id, counter, amount, unit, period, clock }
             }
             Command::Limit { limit, terms, .. } => Command::Limit { txn: id, limit, terms },
             Command::Reserve(request) => Command::Reserve(session(request)),

@@ -7,7 +7,7 @@ use crate::{
 };
 use scurry_ledger::{
     BucketAttributes, Command, Create, ItemAmount, ItemKey, LimitSubject, LimitTerms, Link, Name,
-    SessionRequest, Status, Time,
+    NamedZone, Period, PeriodClock, SessionRequest, Status, Time,
 };
 
 impl Request {
@@ -168,10 +168,10 @@ fn append(out: &mut Arguments, command: &Command<'_>) {
                 out.push_display(amount);
             });
         }
-        Command::Counter { txn, counter, amount, unit, period } => {
+        Command::Counter { txn, counter, amount, unit, period, clock } => {
             out.push(txn).push(counter.as_bytes()).push_display(amount);
             out.option("UNIT", unit.as_ref().map(Name::as_bytes));
-            out.option("PERIOD", period.map(scurry_ledger::Period::name));
+            append_period(out, period, &clock);
         }
         Command::Limit { txn, limit, terms } => {
             out.push(txn).push(limit.as_bytes());
@@ -193,7 +193,7 @@ fn append_identities(out: &mut Arguments, identities: &[(Name, &[u8])]) {
 }
 
 fn append_attributes(out: &mut Arguments, attributes: &BucketAttributes) {
-    let BucketAttributes { priority, valid_from, valid_to, floor, period, offset_minutes, refill } =
+    let BucketAttributes { priority, valid_from, valid_to, floor, period, clock, refill } =
         *attributes;
     out.number("PRIORITY", priority).number("FROM", valid_from.map(|time| time.0));
     match valid_to {
@@ -201,10 +201,17 @@ fn append_attributes(out: &mut Arguments, attributes: &BucketAttributes) {
         Some(None) => out.push("TO").push("none"),
         None => out,
     };
-    out.number("FLOOR", floor)
-        .option("PERIOD", period.map(scurry_ledger::Period::name))
+    out.number("FLOOR", floor);
+    append_period(out, period, &clock);
+    out.number("AMOUNT", refill);
+}
+
+fn append_period(out: &mut Arguments, period: Option<Period>, clock: &PeriodClock) {
+    let PeriodClock { offset_minutes, zone, begin } = *clock;
+    out.option("PERIOD", period.map(|period| period.to_string()))
         .number("OFFSET", offset_minutes)
-        .number("AMOUNT", refill);
+        .option("ZONE", zone.map(NamedZone::name))
+        .number("BEGIN", begin);
 }
 
 fn append_amounts(out: &mut Arguments, items: &[ItemAmount]) {
@@ -226,7 +233,7 @@ fn append_terms(out: &mut Arguments, terms: &LimitTerms) {
         LimitTerms::Remove => {
             out.push("REMOVE");
         }
-        LimitTerms::Set { counted, amount, period, offset_minutes } => {
+        LimitTerms::Set { counted, amount, period, clock } => {
             match counted {
                 LimitSubject::Sessions => {
                     out.push("SESSIONS");
@@ -236,9 +243,8 @@ fn append_terms(out: &mut Arguments, terms: &LimitTerms) {
                     item.iter().for_each(|key| append_key(out.push("ITEM"), key));
                 }
             }
-            out.option("PERIOD", period.map(scurry_ledger::Period::name))
-                .number("OFFSET", offset_minutes)
-                .number("AMOUNT", Some(amount));
+            append_period(out, period, &clock);
+            out.number("AMOUNT", Some(amount));
         }
     }
 }

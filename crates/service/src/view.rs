@@ -1,8 +1,8 @@
 //! The results of reads, with times and amounts computed for the moment of the read.
 
 use scurry_ledger::{
-    Account, Bucket, Cycle, Id, ItemKey, LimitSubject, Name, Period, Session, SessionTerms, Status,
-    Time, UnitAmount, validate,
+    Account, Bucket, Cycle, Id, ItemKey, LimitSubject, Name, Session, SessionTerms, Status, Time,
+    UnitAmount, validate,
 };
 
 /// An account, from one atomic read (`SCUR.GET`).
@@ -50,7 +50,7 @@ pub struct BucketView {
 /// Recurring credit of a bucket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AllowanceView {
-    /// Refill period, and the offset of its time zone.
+    /// Refill period, and its time zone.
     pub cycle: Cycle,
     /// Minor units to which the bucket is refilled when a period begins.
     pub amount: i64,
@@ -67,8 +67,8 @@ pub struct CounterView {
     pub unit: Name,
     /// Value in the current period.
     pub value: i64,
-    /// Reset period, in UTC.
-    pub period: Period,
+    /// Reset period, and its time zone.
+    pub cycle: Cycle,
     /// Next reset. None if the counter has no period.
     pub resets_at: Option<Time>,
 }
@@ -90,7 +90,7 @@ pub struct LimitView {
     pub left: i64,
     /// Minor units used beyond the limit.
     pub overrun: i64,
-    /// Reset period, and the offset of its time zone.
+    /// Reset period, and its time zone.
     pub cycle: Cycle,
     /// Next reset. None if the limit has no period.
     pub resets_at: Option<Time>,
@@ -212,8 +212,8 @@ impl AccountView {
             id: counter.id,
             unit: counter.unit,
             value: counter.value_at(now),
-            period: counter.period,
-            resets_at: counter.period.end(now),
+            cycle: counter.cycle,
+            resets_at: counter.resets_at(now),
         });
         let limits = account.limits.iter().map(|limit| {
             let (held, left) = (account.held_in(limit), account.left_in(limit, now));

@@ -193,13 +193,33 @@ pub(crate) struct BucketBody {
     pub(crate) allowance: Option<AllowanceBody>,
 }
 
+/// Clock that begins periods.
+#[derive(PartialEq, Eq, Serialize, JsonSchema)]
+pub(crate) struct ClockBody {
+    /// Minutes by which the clocks of the time zone are ahead of UTC; absent with zone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) offset_minutes: Option<i64>,
+    /// Time zone of the IANA database; absent with offset_minutes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) zone: Option<String>,
+    /// Hour, weekday (1 is Monday) or day of the month at which a period begins, where it is not the first one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) begin: Option<i64>,
+}
+
+impl ClockBody {
+    /// The clock of which a counter shows nothing.
+    pub(crate) const UTC: ClockBody =
+        ClockBody { offset_minutes: Some(0), zone: None, begin: None };
+}
+
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "BucketAllowance")]
 pub(crate) struct AllowanceBody {
     /// When the bucket is refilled.
     pub(crate) period: String,
-    /// Minutes by which the clocks of the time zone are ahead of UTC.
-    pub(crate) offset_minutes: i64,
+    #[serde(flatten)]
+    pub(crate) clock: ClockBody,
     /// Amount of the bucket when a period begins.
     pub(crate) amount: Quantity,
     /// null where the bucket ends before.
@@ -215,8 +235,10 @@ pub(crate) struct CounterBody {
     pub(crate) unit: String,
     /// Value of the counter.
     pub(crate) value: Quantity,
-    /// When it resets, in UTC.
+    /// When it resets.
     pub(crate) period: String,
+    #[serde(flatten)]
+    pub(crate) clock: Option<ClockBody>,
     /// When it resets; null where it does not.
     pub(crate) resets_at_ms: Option<i64>,
 }
@@ -240,10 +262,10 @@ pub(crate) struct LimitBody {
     pub(crate) left: Quantity,
     /// Amount that was used beyond it.
     pub(crate) overrun: Quantity,
-    /// When it resets, in UTC moved by the offset.
+    /// When it resets, by the clocks of its time zone.
     pub(crate) period: String,
-    /// Minutes by which the clocks of the time zone are ahead of UTC.
-    pub(crate) offset_minutes: i64,
+    #[serde(flatten)]
+    pub(crate) clock: ClockBody,
     /// When it resets; null where it does not.
     pub(crate) resets_at_ms: Option<i64>,
 }

@@ -2,13 +2,13 @@
 
 use crate::answer::{
     AccountBody, AccountList, AccountRow, AllowanceBody, Answer, AnswerBody, Audit, BucketBody,
-    BucketTotals, ChainAnswer, Checked, CounterBody, Done, FoundAccounts, ItemAnswer, LimitBody,
-    Moved, SessionAnswer, SessionRow, Sessions, Uncollected, Why,
+    BucketTotals, ChainAnswer, Checked, ClockBody, CounterBody, Done, FoundAccounts, ItemAnswer,
+    LimitBody, Moved, SessionAnswer, SessionRow, Sessions, Uncollected, Why,
 };
 use crate::quantity::Quantity;
 use crate::text::Key;
 use crate::totals::TotalsBody;
-use scurry_ledger::{self as ledger, Cause, Code, Id, LimitSubject, Name, Time};
+use scurry_ledger::{self as ledger, Cause, Code, Cycle, Id, LimitSubject, Name, Time};
 use scurry_service::{AccountView, Answered, Reply, StoreReply, denied};
 
 /// Returns the answer of a successful read.
@@ -155,8 +155,8 @@ pub(crate) fn account_body(account: AccountView) -> AccountBody {
         valid_from_ms: bucket.valid_from.0,
         valid_to_ms: ms(bucket.valid_to),
         allowance: bucket.allowance.map(|allowance| AllowanceBody {
-            period: allowance.cycle.period.name().to_owned(),
-            offset_minutes: allowance.cycle.offset_minutes.into(),
+            period: allowance.cycle.period.to_string(),
+            clock: clock(allowance.cycle),
             amount: amount(allowance.amount),
             refills_at_ms: ms(allowance.refills_at),
         }),
@@ -165,7 +165,8 @@ pub(crate) fn account_body(account: AccountView) -> AccountBody {
         counter: name(counter.id),
         unit: name(counter.unit),
         value: amount(counter.value),
-        period: counter.period.name().to_owned(),
+        period: counter.cycle.period.to_string(),
+        clock: Some(clock(counter.cycle)).filter(|clock| *clock != ClockBody::UTC),
         resets_at_ms: ms(counter.resets_at),
     });
     let limits = account.limits.iter().map(|limit| {
@@ -182,8 +183,8 @@ pub(crate) fn account_body(account: AccountView) -> AccountBody {
             held: amount(limit.held),
             left: amount(limit.left),
             overrun: amount(limit.overrun),
-            period: limit.cycle.period.name().to_owned(),
-            offset_minutes: limit.cycle.offset_minutes.into(),
+            period: limit.cycle.period.to_string(),
+            clock: clock(limit.cycle),
             resets_at_ms: ms(limit.resets_at),
         }
     });
@@ -195,6 +196,14 @@ pub(crate) fn account_body(account: AccountView) -> AccountBody {
         counters: counters.collect(),
         limits: limits.collect(),
         sessions: rows(&account),
+    }
+}
+
+fn clock(cycle: Cycle) -> ClockBody {
+    ClockBody {
+        offset_minutes: cycle.zone.offset_minutes().map(i64::from),
+        zone: cycle.zone.named().map(|zone| zone.name().to_owned()),
+        begin: cycle.given_begin().map(i64::from),
     }
 }
 

@@ -1,7 +1,7 @@
 //! The bodies of requests. `build.rs` makes commands from them.
 
 use crate::quantity::{Amount, SignedAmount};
-use crate::text::{FirstStatus, Id, Key, Name, Period, Recurring, Status};
+use crate::text::{FirstStatus, Id, Key, Name, Period, Recurring, Status, Zone};
 use schemars::JsonSchema;
 use scurry_ledger::{BUCKETS_MAX, ITEMS_MAX};
 use scurry_resp::IDENTITIES_MAX;
@@ -56,6 +56,12 @@ pub(crate) struct Allowance {
     /// Minutes by which the clocks of the time zone are ahead of UTC.
     #[schemars(range(min = -840, max = 840))]
     pub(crate) offset_minutes: Option<i16>,
+    /// Time zone of the periods; without offset_minutes.
+    pub(crate) zone: Option<Zone>,
+    /// Hour 0 to 23 of a day, weekday 1 (Monday) to 7, or day 1 to 31 of a month, quarter or year, at which a period
+    /// begins: 31 is the last day of a shorter month.
+    #[schemars(range(min = 0, max = 31))]
+    pub(crate) begin: Option<u8>,
     /// Amount of the bucket when a period begins.
     pub(crate) amount: Option<Amount<1>>,
 }
@@ -185,13 +191,23 @@ pub(crate) struct Count {
     pub(crate) unit: Option<Name>,
     /// When a counter that this creates resets.
     pub(crate) period: Option<Period>,
+    /// Minutes by which the clocks of the time zone are ahead of UTC; with a period.
+    #[schemars(range(min = -840, max = 840))]
+    pub(crate) offset_minutes: Option<i16>,
+    /// Time zone of the periods; without offset_minutes.
+    pub(crate) zone: Option<Zone>,
+    /// Hour 0 to 23 of a day, weekday 1 (Monday) to 7, or day 1 to 31 of a month, quarter or year, at which a period
+    /// begins: 31 is the last day of a shorter month.
+    #[schemars(range(min = 0, max = 31))]
+    pub(crate) begin: Option<u8>,
 }
 
 /// A limit of what may be used of a unit in a period, or of open sessions.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(extend("dependentRequired" = {
-    "item": ["unit"], "period": ["unit"], "offset_minutes": ["unit"],
+    "item": ["unit"], "period": ["unit"], "offset_minutes": ["unit"], "zone": ["unit"],
+    "begin": ["unit"],
 }))]
 pub(crate) struct LimitSetting {
     /// Units of it count; open sessions where there is none.
@@ -205,6 +221,12 @@ pub(crate) struct LimitSetting {
     /// Minutes by which the clocks of the time zone are ahead of UTC, 0 for a new limit.
     #[schemars(range(min = -840, max = 840))]
     pub(crate) offset_minutes: Option<i16>,
+    /// Time zone of the periods; without offset_minutes.
+    pub(crate) zone: Option<Zone>,
+    /// Hour 0 to 23 of a day, weekday 1 (Monday) to 7, or day 1 to 31 of a month, quarter or year, at which a period
+    /// begins: 31 is the last day of a shorter month.
+    #[schemars(range(min = 0, max = 31))]
+    pub(crate) begin: Option<u8>,
 }
 
 /// Returns the JSON Schema keywords for at most `len_max` bytes as base64 with padding.

@@ -7,11 +7,11 @@ use crate::body::{
 use crate::input::Input;
 use crate::list_cursor::{self, LIMIT_MAX};
 use crate::quantity::Amount;
-use crate::text::{AccountId, Id, Name, Text};
+use crate::text::{AccountId, Id, Name, Text, Zone};
 use scurry_http::{FaultLocation, Problem, field_problem};
 use scurry_ledger::{
     self as ledger, BucketAttributes, Command, Create, LimitSubject, LimitTerms, NewBucket, Period,
-    Time,
+    PeriodClock, Time,
 };
 use scurry_service::{ListRead, Read, Request, StoreRead};
 
@@ -58,13 +58,18 @@ fn with_allowance(
     match allowance {
         None => attributes,
         Some(None) => BucketAttributes { period: Some(Period::None), ..attributes },
-        Some(Some(Allowance { period, offset_minutes, amount })) => BucketAttributes {
+        Some(Some(Allowance { period, offset_minutes, zone, begin, amount })) => BucketAttributes {
             period: Some(period.into()),
-            offset_minutes,
+            clock: clock(offset_minutes, zone, begin),
             refill: amount.map(i64::from),
             ..attributes
         },
     }
+}
+
+fn clock(offset_minutes: Option<i16>, zone: Option<Zone>, begin: Option<u8>) -> PeriodClock {
+    let offset_minutes = offset_minutes.map(i64::from);
+    PeriodClock { offset_minutes, zone: zone.map(|zone| zone.0), begin }
 }
 
 impl<const LEAST: i64, const MOST: i64> From<Amount<LEAST, MOST>> for i64 {
@@ -306,8 +311,9 @@ pub(crate) fn count(input: &Input) -> Result<Request, Problem> {
     let body: Count = input.json()?;
     let (counter, txn) = (path_name(input, "counter")?, input.idempotency_key()?);
     let (unit, period) = (body.unit.as_ref().map(name), body.period.map(Period::from));
+    let clock = clock(body.offset_minutes, body.zone, body.begin);
     let (txn, amount) = (txn.as_str().as_bytes(), body.amount.into());
-    write(input, &Command::Counter { txn, counter, amount, unit, period })
+    write(input, &Command::Counter { txn, counter, amount, unit, period, clock })
 }
 
 pub(crate) fn set_limit(input: &Input) -> Result<Request, Problem> {
@@ -321,6 +327,8 @@ pub(crate) fn set_limit(input: &Input) -> Result<Request, Problem> {
                 ("/item", body.item.is_some()),
                 ("/period", body.period.is_some()),
                 ("/offset_minutes", body.offset_minutes.is_some()),
+                ("/zone", body.zone.is_some()),
+                ("/begin", body.begin.is_some()),
             ];
             if let Some((place, _)) = of_units.iter().find(|(_, given)| *given) {
                 return Err(field_problem(FaultLocation::Body(place), "needs a unit"));
@@ -332,7 +340,7 @@ pub(crate) fn set_limit(input: &Input) -> Result<Request, Problem> {
         counted,
         amount: body.amount.into(),
         period: body.period.map(Period::from),
-        offset_minutes: body.offset_minutes.map(i64::from),
+        clock: clock(body.offset_minutes, body.zone, body.begin),
     };
     let txn = input.idempotency_key()?;
     write(input, &Command::Limit { txn: txn.as_str().as_bytes(), limit, terms })

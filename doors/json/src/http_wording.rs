@@ -11,6 +11,8 @@ const MEMBERS: &[(&str, &str)] = &[
     ("FLOOR", "floor"),
     ("PERIOD", "period"),
     ("OFFSET", "offset_minutes"),
+    ("ZONE", "zone"),
+    ("BEGIN", "begin"),
     ("AMOUNT", "allowance.amount"),
     ("UNIT", "unit"),
     ("VALIDITY", "validity_ms"),

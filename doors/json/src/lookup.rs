@@ -8,7 +8,7 @@ use axum::extract::{RawQuery, State};
 use axum::{Extension, Json};
 use scurry_http::{Problem, query};
 use scurry_ledger::{
-    ACCOUNT_ID_LEN_MAX, Code, Id, ItemKey, LimitSubject, Name, Time, is_printable,
+    ACCOUNT_ID_LEN_MAX, Code, Cycle, Id, ItemKey, LimitSubject, Name, Time, Zone, is_printable,
 };
 use scurry_server::Roles;
 use scurry_service::{
@@ -130,7 +130,11 @@ fn account_json(account: &AccountView) -> Value {
         identities.map(|(kind, value)| json!({ "kind": kind.shown(), "value": value.shown() }));
     let counters = account.counters.iter().map(|counter| {
         let mut shown = fields!(counter; id, unit, value, resets_at);
-        shown["period"] = json!(counter.period.name());
+        shown["period"] = json!(counter.cycle.period.to_string());
+        if counter.cycle.zone != Zone::UTC {
+            shown["zone"] = zone_json(counter.cycle.zone);
+        }
+        put_begin(&mut shown, counter.cycle);
         shown
     });
     json!({
@@ -147,8 +151,9 @@ fn bucket_json(bucket: &BucketView) -> Value {
     let mut shown =
         fields!(bucket; id, unit, available, held, floor, priority, valid_from, valid_to);
     if let Some(AllowanceView { cycle, amount, refills_at }) = bucket.allowance {
-        let (period, offset) = (cycle.period.name(), cycle.offset_minutes.shown());
-        shown["allowance"] = json!([period, offset, amount.shown(), refills_at.shown()]);
+        let (period, zone) = (cycle.period.to_string(), zone_json(cycle.zone));
+        shown["allowance"] = json!([period, zone, amount.shown(), refills_at.shown()]);
+        put_begin(&mut shown, cycle);
     }
     shown
 }
@@ -160,9 +165,24 @@ fn limit_json(limit: &LimitView) -> Value {
     };
     let mut shown = fields!(limit; id, amount, used, held, left, overrun, resets_at);
     (shown["unit"], shown["item"]) = (unit.shown(), item.shown());
-    shown["period"] = json!(limit.cycle.period.name());
-    shown["offset"] = limit.cycle.offset_minutes.shown();
+    shown["period"] = json!(limit.cycle.period.to_string());
+    shown["offset"] = zone_json(limit.cycle.zone);
+    put_begin(&mut shown, limit.cycle);
     shown
+}
+
+/// Returns minutes ahead of UTC, or the name of a zone.
+fn zone_json(zone: Zone) -> Value {
+    match zone {
+        Zone::Fixed(minutes) => minutes.shown(),
+        Zone::Named(zone) => json!(zone.name()),
+    }
+}
+
+fn put_begin(shown: &mut Value, cycle: Cycle) {
+    if let Some(begin) = cycle.given_begin() {
+        shown["begin"] = begin.shown();
+    }
 }
 
 fn session_json(session: &SessionView) -> Value {
@@ -196,12 +216,12 @@ fn audit_json(audit: &AuditView) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use scurry_ledger::{Cycle, Period, Status};
+    use scurry_ledger::{Period, Status};
 
     #[test]
     fn amounts_keep_their_digits_and_fields_have_the_names_of_the_commands() {
         let name = |text: &[u8]| Name::new(text).expect("a name");
-        let cycle = Cycle { period: Period::Day, offset_minutes: -60 };
+        let cycle = Cycle::fixed(Period::Day, -60);
         let bucket = BucketView {
             id: name(b"main"),
             unit: name(b"cent"),

@@ -181,25 +181,105 @@ pub(crate) enum Overrun {
     Held,
 }
 
-/// When a counter resets, in UTC.
-#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Period {
-    None,
-    Hour,
-    Day,
-    Week,
-    Month,
+/// Pattern of periods that are not none.
+const PERIODS: &str = "minute|hour|day|week|month|quarter|year|[1-9][0-9]{0,3}[mhd]";
+
+/// When something resets.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Period(ledger::Period);
+
+impl<'de> Deserialize<'de> for Period {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Period, D::Error> {
+        let word = String::deserialize(deserializer)?;
+        // Members of JSON are in small letters, here as elsewhere.
+        let period =
+            ledger::Period::new(word.as_bytes()).filter(|period| period.to_string() == word);
+        let why =
+            "must be none, minute, hour, day, week, month, quarter, year, or as 90m, 5h or 30d";
+        period.map(Period).ok_or_else(|| D::Error::custom(why))
+    }
+}
+
+impl JsonSchema for Period {
+    fn schema_name() -> Cow<'static, str> {
+        "Period".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "When something resets: none, a period of the calendar, or so many minutes, hours or days.",
+            "type": "string",
+            "pattern": format!("^(none|{PERIODS})$"),
+        })
+    }
+}
+
+impl From<Period> for ledger::Period {
+    fn from(period: Period) -> ledger::Period {
+        period.0
+    }
 }
 
 /// When a bucket is refilled.
-#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Recurring {
-    Hour,
-    Day,
-    Week,
-    Month,
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Recurring(ledger::Period);
+
+impl<'de> Deserialize<'de> for Recurring {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Recurring, D::Error> {
+        match Period::deserialize(deserializer)?.0 {
+            ledger::Period::None => {
+                Err(D::Error::custom("must not be none: null ends an allowance"))
+            }
+            period => Ok(Recurring(period)),
+        }
+    }
+}
+
+impl JsonSchema for Recurring {
+    fn schema_name() -> Cow<'static, str> {
+        "Recurring".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "When a bucket is refilled: a period of the calendar, or so many minutes, hours or days.",
+            "type": "string",
+            "pattern": format!("^({PERIODS})$"),
+        })
+    }
+}
+
+impl From<Recurring> for ledger::Period {
+    fn from(period: Recurring) -> ledger::Period {
+        period.0
+    }
+}
+
+/// A time zone of the IANA database.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Zone(pub(crate) ledger::NamedZone);
+
+impl<'de> Deserialize<'de> for Zone {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Zone, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        let why = "is no time zone of the IANA database: names are as Europe/Berlin";
+        ledger::NamedZone::new(name.as_bytes()).map(Zone).ok_or_else(|| D::Error::custom(why))
+    }
+}
+
+impl JsonSchema for Zone {
+    fn schema_name() -> Cow<'static, str> {
+        "Zone".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "A time zone of the IANA database, such as Europe/Berlin, with its summer time.",
+            "type": "string",
+            "maxLength": ledger::ZONE_NAME_LEN_MAX,
+            "pattern": "^[A-Za-z0-9/_+-]+$",
+        })
+    }
 }
 
 /// Implements the conversion of each enum to the ledger's type, variant by variant.
@@ -217,6 +297,4 @@ of_ledger! {
     FirstStatus as Status { Active, Suspended }
     Status as Status { Active, Suspended, Closed }
     Overrun as Overrun { Overdraw, Clamp, Held }
-    Period as Period { None, Hour, Day, Week, Month }
-    Recurring as Period { Hour, Day, Week, Month }
 }

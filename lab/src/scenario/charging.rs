@@ -163,6 +163,7 @@ impl Charging {
                 amount: 1,
                 unit: Some(self.unit),
                 period: None,
+                clock: scurry_ledger::PeriodClock::NONE,
             };
             Request::write(account, &command)
         };

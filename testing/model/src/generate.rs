@@ -128,7 +128,7 @@ impl Generator {
 
     /// Returns now and then the start of a period of an allowance, or a time close to it, up to forty starts ahead.
     fn some_period(&mut self, pair: &Pair) -> Option<i64> {
-        if let (Some(start), true) = (self.limit_period(pair), self.random.one_in(3)) {
+        if let (Some(start), true) = (self.limit_period(pair), self.random.one_in(2)) {
             return Some(start);
         }
         let allowances: Vec<Cycle> =
@@ -190,7 +190,7 @@ impl Generator {
         if unlimited && self.limited && self.random.one_in(3) {
             return self.limit();
         }
-        if self.random.one_in(6)
+        if self.random.one_in(5)
             && let Some(lower) = self.lower(pair)
         {
             return lower;

@@ -1,10 +1,10 @@
 //! I1 to I14, I17 and I19 to I22 a second time, from the text of the design; `validate` checks some of them too.
 
 use crate::Op;
-use crate::model::calendar::Zone;
+use crate::model::calendar::{Clock, Zone};
 use scurry_ledger::{
-    Account, Answer, Bucket, BucketNo, Cause, Change, Code, Item, ItemAnswer, ItemKey, ItemRequest,
-    Limit, LimitSubject, Name, Session, Time, TombstoneKind, WindowEntry,
+    Account, Answer, Bucket, BucketNo, Cause, Change, Code, Cycle, Item, ItemAnswer, ItemKey,
+    ItemRequest, Limit, LimitSubject, Name, Session, Time, TombstoneKind, WindowEntry,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -418,7 +418,7 @@ fn refilled(before: Option<&Account>, now: Time, change: &Change) -> Checked {
     for was in before.iter().flat_map(|account| &account.allowances) {
         let of = before.and_then(|account| bucket(account, was.bucket));
         let Some(of) = of else { return Err(format!("I21: no bucket of {was:?}")) };
-        let zone = Zone { period: was.cycle.period, minutes: was.cycle.offset_minutes };
+        let zone = zone_of(was.cycle);
         let (mut due, mut start) = (0, zone.next_start(was.period_start.0));
         while start <= now.0 {
             due += i128::from(if of.is_valid(Time(start)) { was.amount } else { 0 });
@@ -470,11 +470,19 @@ fn in_time(before: Option<&Account>, change: &Change) -> Checked {
     ensure(fits && back.len() == due.len(), || format!("I17: {due:?}, {back:?} of {change:?}"))
 }
 
+/// Returns the model's form of a cycle.
+fn zone_of(cycle: Cycle) -> Zone {
+    let clock = match cycle.zone {
+        scurry_ledger::Zone::Fixed(minutes) => Clock::Ahead(minutes.into()),
+        scurry_ledger::Zone::Named(zone) => Clock::named(zone),
+    };
+    Zone { period: cycle.period, clock, begin: cycle.begin.into() }
+}
+
 /// Reports whether a refill of a bucket is due before this time.
 fn is_refilled(before: &Account, of: &Bucket, time: Time) -> bool {
     before.allowances.iter().filter(|allowance| allowance.bucket == of.no).any(|allowance| {
-        let cycle = allowance.cycle;
-        let zone = Zone { period: cycle.period, minutes: cycle.offset_minutes };
+        let zone = zone_of(allowance.cycle);
         let mut start = zone.next_start(allowance.period_start.0);
         while start < time.0 && !of.is_valid(Time(start)) {
             start = zone.next_start(start);

@@ -2,7 +2,7 @@
 
 use scurry_ledger::{
     BucketAttributes, Command, Create, ItemAmount, ItemKey, ItemRequest, LimitSubject, LimitTerms,
-    Link, Name, NewBucket, Period, SessionOptions, SessionRequest, Status,
+    Link, Name, NewBucket, Period, PeriodClock, SessionOptions, SessionRequest, Status,
 };
 
 /// A [`Command`] that owns its bytes.
@@ -68,6 +68,7 @@ pub enum Op {
         amount: i64,
         unit: Option<Name>,
         period: Option<Period>,
+        clock: PeriodClock,
     },
     Limit {
         txn: String,
@@ -259,20 +260,21 @@ impl Op {
 
     /// Counts with a counter.
     pub fn counter(txn: &str, counter: &str, amount: i64, period: Option<Period>) -> Op {
-        Op::Counter { txn: txn.to_string(), counter: name(counter), amount, unit: None, period }
+        let (txn, counter, clock) = (txn.to_string(), name(counter), PeriodClock::NONE);
+        Op::Counter { txn, counter, amount, unit: None, period, clock }
     }
 
     /// Sets a limit on all use of a unit.
     pub fn limit(txn: &str, limit: &str, unit: &str, amount: i64, period: Option<Period>) -> Op {
         let counted = LimitSubject::Units { unit: name(unit), item: None };
-        let terms = LimitTerms::Set { counted, amount, period, offset_minutes: None };
+        let terms = LimitTerms::Set { counted, amount, period, clock: PeriodClock::NONE };
         Op::Limit { txn: txn.to_string(), limit: name(limit), terms }
     }
 
     /// Sets a limit on open sessions.
     pub fn session_limit(txn: &str, limit: &str, amount: i64) -> Op {
         let counted = LimitSubject::Sessions;
-        let terms = LimitTerms::Set { counted, amount, period: None, offset_minutes: None };
+        let terms = LimitTerms::Set { counted, amount, period: None, clock: PeriodClock::NONE };
         Op::Limit { txn: txn.to_string(), limit: name(limit), terms }
     }
 
@@ -347,12 +349,13 @@ impl Op {
                 let (txn, debit) = (txn.as_bytes(), debit.as_bytes());
                 Command::Refund { txn, debit, amount: *amount, carry: *carry }
             }
-            Op::Counter { txn, counter, amount, unit, period } => Command::Counter {
+            Op::Counter { txn, counter, amount, unit, period, clock } => Command::Counter {
                 txn: txn.as_bytes(),
                 counter: *counter,
                 amount: *amount,
                 unit: *unit,
                 period: *period,
+                clock: *clock,
             },
             Op::Limit { txn, limit, terms } => {
                 Command::Limit { txn: txn.as_bytes(), limit: *limit, terms: *terms }

@@ -1,9 +1,9 @@
 //! Formats the facts of a Change. Text and JSON come from one definition.
 
 use scurry_ledger::{
-    Allowance, Answers, BucketTerms, Change, Id, ItemAnswer, ItemAt, ItemKey, Limit, LimitSubject,
-    Name, Op, PackedAnswer, Posting, SessionAt, Time, Tombstone, TombstoneKind, Transaction,
-    WindowEntry,
+    Allowance, Answers, BucketTerms, Change, Cycle, Id, ItemAnswer, ItemAt, ItemKey, Limit,
+    LimitSubject, Name, Op, PackedAnswer, Posting, SessionAt, Time, Tombstone, TombstoneKind,
+    Transaction, WindowEntry, Zone,
 };
 use serde_json::{Map, Value, json};
 
@@ -74,13 +74,12 @@ fn fact(op: &Op) -> Fact {
         Op::Expire(of) => ("expire", posting(of)),
         Op::SetAllowance(Allowance { bucket, cycle, amount, period_start }) => (
             "set-allowance",
-            vec![
-                ("bucket", json!(bucket.0)),
-                ("period", json!(cycle.period.name())),
-                ("offset_minutes", json!(cycle.offset_minutes)),
-                ("amount", json!(amount)),
-                ("period_start_ms", time(*period_start)),
-            ],
+            [
+                vec![("bucket", json!(bucket.0)), ("period", json!(cycle.period.to_string()))],
+                clock(*cycle, "offset_minutes"),
+                vec![("amount", json!(amount)), ("period_start_ms", time(*period_start))],
+            ]
+            .concat(),
         ),
         Op::EndAllowance(bucket) => ("end-allowance", vec![("bucket", json!(bucket.0))]),
         Op::BeginPeriod { bucket, period_start, carried } => {
@@ -88,15 +87,18 @@ fn fact(op: &Op) -> Fact {
             let carried = ("carried", json!(carried));
             ("begin-period", vec![("bucket", json!(bucket.0)), start, carried])
         }
-        Op::SetCounter { id, unit, period, period_start, value } => (
+        Op::SetCounter { id, unit, cycle, period_start, value } => (
             "set-counter",
-            vec![
-                ("id", name(id)),
-                ("unit", name(unit)),
-                ("period", json!(period.name())),
-                ("period_start_ms", time(*period_start)),
-                ("value", json!(value)),
-            ],
+            [
+                vec![
+                    ("id", name(id)),
+                    ("unit", name(unit)),
+                    ("period", json!(cycle.period.to_string())),
+                ],
+                if cycle.zone == Zone::UTC { Vec::new() } else { clock(*cycle, "offset_minutes") },
+                vec![("period_start_ms", time(*period_start)), ("value", json!(value))],
+            ]
+            .concat(),
         ),
         Op::NameSession(of) => ("name-session", vec![("id", id(of))]),
         Op::OpenSession { id: of, terms } => {
@@ -228,20 +230,32 @@ fn limit(limit: &Limit) -> Fields {
         LimitSubject::Sessions => (Value::Null, Value::Null),
         LimitSubject::Units { unit, item } => (name(&unit), item.map_or(Value::Null, item_key)),
     };
-    vec![
+    let head = vec![
         ("id", name(&limit.id)),
         ("unit", unit),
         ("item", item),
         ("amount", json!(limit.amount)),
-        ("period", json!(limit.cycle.period.name())),
-        ("offset", json!(limit.cycle.offset_minutes)),
+        ("period", json!(limit.cycle.period.to_string())),
+    ];
+    let rest = vec![
         ("period_start_ms", time(limit.period_start)),
         ("since", json!(limit.since)),
         ("used", json!(limit.used)),
         ("overrun", json!(limit.overrun)),
         ("held", json!(limit.held)),
         ("told", json!(limit.told)),
-    ]
+    ];
+    [head, clock(limit.cycle, "offset"), rest].concat()
+}
+
+/// Returns the zone of a cycle, minutes under this name or a zone's name, and its begin if that is not the usual one.
+fn clock(cycle: Cycle, minutes: &'static str) -> Fields {
+    let zone = match cycle.zone {
+        Zone::Fixed(offset) => (minutes, json!(offset)),
+        Zone::Named(zone) => ("zone", json!(zone.name())),
+    };
+    let begin = cycle.given_begin().map(|begin| ("begin", json!(begin)));
+    std::iter::once(zone).chain(begin).collect()
 }
 
 fn answer(packed: &PackedAnswer) -> Fields {

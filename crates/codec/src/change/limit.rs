@@ -2,8 +2,11 @@
 
 use crate::Malformed;
 use crate::cursor::Cursor;
+use crate::cycle::{
+    CycleBytes, EXTENDED, plain_counter_number, plain_number, plain_period, take_cycle,
+};
 use crate::pen::FieldWriter;
-use scurry_ledger::{Cycle, ItemId, ItemKey, Limit, LimitSubject, Period, Time};
+use scurry_ledger::{Cycle, ItemId, ItemKey, Limit, LimitSubject, Period, Time, Zone};
 
 /// Numbers of the things that a limit counts. Persisted.
 const SESSIONS: u8 = 0;
@@ -35,9 +38,10 @@ pub(super) fn put_limit(pen: &mut FieldWriter<'_>, limit: &Limit, at: Time) {
             pen.string(id.as_bytes());
         }
     }
-    pen.byte(limit.cycle.period as u8);
-    if limit.cycle.period != Period::None {
-        pen.signed(i64::from(limit.cycle.offset_minutes));
+    if limit.cycle.period == Period::None {
+        pen.byte(Period::None.number());
+    } else {
+        put_cycle(pen, limit.cycle);
         pen.time(limit.period_start, at);
     }
     pen.varint(limit.since);
@@ -67,9 +71,9 @@ pub(super) fn take_limit(from: &mut Cursor<'_>, at: Time) -> Result<Limit, Malfo
         _ => return Err(Malformed::Choice),
     };
     let (mut cycle, mut period_start) = (Cycle::NONE, Cycle::NONE.start(at));
-    cycle.period = take_period(from)?;
-    if cycle.period != Period::None {
-        cycle.offset_minutes = i16::try_from(from.signed()?).map_err(|_| Malformed::Number)?;
+    let number = from.byte()?;
+    if number != Period::None.number() {
+        cycle = take_cycle_of(from, number)?;
         period_start = from.time(at)?;
     }
     let since = from.varint()?;
@@ -83,13 +87,49 @@ pub(super) fn take_limit(from: &mut Cursor<'_>, at: Time) -> Result<Limit, Malfo
     Ok(Limit { id, counted, amount, cycle, period_start, since, used, overrun, held, told })
 }
 
-pub(super) fn take_period(from: &mut Cursor<'_>) -> Result<Period, Malformed> {
-    match from.byte()? {
-        0 => Ok(Period::None),
-        1 => Ok(Period::Hour),
-        2 => Ok(Period::Day),
-        3 => Ok(Period::Week),
-        4 => Ok(Period::Month),
-        _ => Err(Malformed::Choice),
+/// Writes a cycle: period and offset, or [`EXTENDED`] and its bytes.
+pub(super) fn put_cycle(pen: &mut FieldWriter<'_>, cycle: Cycle) {
+    match (plain_number(cycle), cycle.zone) {
+        (Some(number), Zone::Fixed(minutes)) => {
+            pen.byte(number);
+            pen.signed(i64::from(minutes));
+        }
+        _ => put_extended(pen, cycle),
     }
+}
+
+/// Reads a cycle as [`put_cycle`] wrote it.
+pub(super) fn take_cycle_at(from: &mut Cursor<'_>) -> Result<Cycle, Malformed> {
+    let number = from.byte()?;
+    take_cycle_of(from, number)
+}
+
+fn take_cycle_of(from: &mut Cursor<'_>, number: u8) -> Result<Cycle, Malformed> {
+    if number == EXTENDED {
+        return take_cycle(from.string()?, plain_number);
+    }
+    let period = plain_period(number).ok_or(Malformed::Choice)?;
+    let offset_minutes = i16::try_from(from.signed()?).map_err(|_| Malformed::Number)?;
+    Ok(Cycle::fixed(period, offset_minutes))
+}
+
+/// Writes the cycle of a counter: a period of UTC, or [`EXTENDED`] and its bytes.
+pub(super) fn put_counter_cycle(pen: &mut FieldWriter<'_>, cycle: Cycle) {
+    match plain_counter_number(cycle) {
+        Some(number) => pen.byte(number),
+        None => put_extended(pen, cycle),
+    }
+}
+
+/// Reads the cycle of a counter.
+pub(super) fn take_counter_cycle(from: &mut Cursor<'_>) -> Result<Cycle, Malformed> {
+    match from.byte()? {
+        EXTENDED => take_cycle(from.string()?, plain_counter_number),
+        number => Ok(Cycle::fixed(plain_period(number).ok_or(Malformed::Choice)?, 0)),
+    }
+}
+
+fn put_extended(pen: &mut FieldWriter<'_>, cycle: Cycle) {
+    pen.byte(EXTENDED);
+    pen.string(CycleBytes::new(cycle).as_bytes());
 }

@@ -1,7 +1,7 @@
 //! Writes an op: its number, then its fields in the order of their declaration.
 
 use super::TouchedBuckets;
-use super::limit::put_limit;
+use super::limit::{put_counter_cycle, put_cycle, put_limit};
 use super::remembered::{put_denied, put_items_debited, put_tombstone, put_transaction};
 use crate::pen::{FieldWriter, ShortFields};
 use crate::session_terms::terms_to_bits;
@@ -171,9 +171,8 @@ fn put_rarer(pen: &mut FieldWriter<'_>, op: &Op, at: Time, touched: &mut Touched
             pen.fields(|line| {
                 line.byte(number::SET_ALLOWANCE);
                 line.varint(u64::from(bucket.0));
-                line.byte(cycle.period as u8);
-                line.signed(i64::from(cycle.offset_minutes));
             });
+            put_cycle(pen, *cycle);
             pen.fields(|line| {
                 line.amount(*amount);
                 line.time(*period_start, at);
@@ -203,11 +202,11 @@ fn put_rarer(pen: &mut FieldWriter<'_>, op: &Op, at: Time, touched: &mut Touched
             });
             touched.note(*bucket);
         }
-        Op::SetCounter { id, unit, period, period_start, value } => {
+        Op::SetCounter { id, unit, cycle, period_start, value } => {
             pen.byte(number::SET_COUNTER);
             pen.name(id);
             pen.name(unit);
-            pen.byte(*period as u8);
+            put_counter_cycle(pen, *cycle);
             pen.time(*period_start, at);
             pen.signed(*value);
         }

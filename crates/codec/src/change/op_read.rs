@@ -1,6 +1,6 @@
 //! Reads an op.
 
-use super::limit::{take_limit, take_period, take_threshold};
+use super::limit::{take_counter_cycle, take_cycle_at, take_limit, take_threshold};
 use super::op::{FLOOR, VALID_FROM, VALID_TO, number, twice};
 use super::remembered::{take_denied, take_items_debited, take_tombstone, take_transaction};
 use super::{ChangeError, ChangeVisitor};
@@ -9,7 +9,7 @@ use crate::cursor::Cursor;
 use crate::session_terms::terms_from_bits;
 use alloc::boxed::Box;
 use scurry_ledger::{
-    Allowance, BucketNo, BucketTerms, Cycle, ItemAt, ItemId, ItemKey, LateAnswer, LimitAt, Op,
+    Allowance, BucketNo, BucketTerms, ItemAt, ItemId, ItemKey, LateAnswer, LimitAt, Op,
     PackedAnswer, Posting, SessionAt, Status, Time,
 };
 
@@ -120,7 +120,7 @@ fn take_rarer(
         number::SET_COUNTER => facts.visit(Op::SetCounter {
             id: from.name()?,
             unit: from.name()?,
-            period: take_period(from)?,
+            cycle: take_counter_cycle(from)?,
             period_start: from.time(at)?,
             value: from.signed()?,
         }),
@@ -258,9 +258,7 @@ fn take_status(from: &mut Cursor<'_>) -> Result<Status, Malformed> {
 
 fn take_allowance(from: &mut Cursor<'_>, at: Time) -> Result<Allowance, Malformed> {
     let bucket = take_bucket(from)?;
-    let period = take_period(from)?;
-    let offset_minutes = i16::try_from(from.signed()?).map_err(|_| Malformed::Number)?;
-    let cycle = Cycle { period, offset_minutes };
+    let cycle = take_cycle_at(from)?;
     Ok(Allowance { bucket, cycle, amount: take_positive(from)?, period_start: from.time(at)? })
 }
 

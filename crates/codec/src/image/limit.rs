@@ -8,8 +8,10 @@
 //! | group | amount, used, held, overrun |
 //! | group | start of the period less the last change, version since, offset in minutes, key of the item (0 when named) |
 //! | short | when named: key of the item |
+//! | short | when the number of the period is 7: period, begin and zone; see `cycle` |
 
-use super::{narrow, take_period, unword, word};
+use super::{extended_cycle, narrow, take_period, unword, word};
+use crate::cycle::{CYCLE_LEN_MAX, CycleBytes, EXTENDED, plain_number};
 use crate::reader::ImageReader;
 use crate::writer::{GROUP_LEN_MAX, NAME_ROOM, Writer};
 use scurry_ledger::{
@@ -31,13 +33,15 @@ mod flag {
 }
 
 /// Greatest length of a limit, bytes.
-pub(super) const LEN_MAX: usize = 2 * NAME_ROOM + 1 + 2 * GROUP_LEN_MAX + 1 + ITEM_KEY_LEN_MAX;
+pub(super) const LEN_MAX: usize =
+    2 * NAME_ROOM + 1 + 2 * GROUP_LEN_MAX + 1 + ITEM_KEY_LEN_MAX + 1 + CYCLE_LEN_MAX;
 
 pub(super) fn put(w: &mut Writer<'_>, limit: &Limit, base: i64) {
     w.name(&limit.id);
     let told = Limit::THRESHOLDS.iter().position(|&percent| percent == limit.told);
     let told = told.map_or(0, |place| 1 + place as u8);
-    let mut flags = limit.cycle.period as u8 | told << flag::TOLD_SHIFT;
+    let plain = plain_number(limit.cycle);
+    let mut flags = plain.unwrap_or(EXTENDED) | told << flag::TOLD_SHIFT;
     let (mut key, mut named) = (0, None);
     if let LimitSubject::Units { item, .. } = limit.counted {
         flags |= flag::UNITS;
@@ -62,9 +66,13 @@ pub(super) fn put(w: &mut Writer<'_>, limit: &Limit, base: i64) {
         _ => limit.period_start.0.wrapping_sub(base),
     };
     w.group([limit.amount, limit.used, limit.held, limit.overrun]);
-    w.group([start, word(limit.since), i64::from(limit.cycle.offset_minutes), key]);
+    let minutes = plain.and(limit.cycle.zone.offset_minutes()).unwrap_or(0);
+    w.group([start, word(limit.since), i64::from(minutes), key]);
     if let Some(id) = named {
         w.short(id.as_bytes());
+    }
+    if plain.is_none() {
+        w.short(CycleBytes::new(limit.cycle).as_bytes());
     }
 }
 
@@ -102,9 +110,11 @@ pub(super) fn read_limit(r: &mut ImageReader<'_>, base: i64) -> Option<Limit> {
             0
         }),
     };
-    let period = take_period(r, i64::from(flags & flag::PERIOD))?;
-    let cycle = Cycle { period, offset_minutes: narrow(r, offset_minutes) };
-    let period_start = match period {
+    let cycle = match flags & flag::PERIOD {
+        EXTENDED if offset_minutes == 0 => extended_cycle(r, plain_number)?,
+        number => Cycle::fixed(take_period(r, i64::from(number))?, narrow(r, offset_minutes)),
+    };
+    let period_start = match cycle.period {
         Period::None => Cycle::NONE.start(Time(base)),
         _ => Time(start.wrapping_add(base)),
     };

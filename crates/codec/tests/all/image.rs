@@ -4,7 +4,7 @@ use scurry_codec::{ImageError, decode_account, encode_account, encode_account_ov
 use scurry_ledger::{
     Account, Bucket, BucketAttributes, CarriedDebt, Command, Create, Decision, ITEM_KEY_LEN_MAX,
     Id, Item, ItemKey, ItemRequest, LimitSubject, LimitTerms, Limits, Name, NewBucket, Period,
-    Session, SessionRequest, Status, Time, decide_in_place,
+    PeriodClock, Session, SessionRequest, Status, Time, Zone, decide_in_place,
 };
 
 fn name(text: &str) -> Name {
@@ -35,9 +35,9 @@ fn full() -> Account {
         },
     };
     let mut buckets = [bucket("main", 10, 40), bucket("bonus", 5, 30), bucket("gift", 1, 20)];
-    let (period, offset_minutes) = (Some(Period::Month), Some(-480));
+    let (period, clock) = (Some(Period::Month), PeriodClock::with_offset(-480));
     let refill = Some(500);
-    let attributes = BucketAttributes { period, offset_minutes, refill, ..buckets[1].attributes };
+    let attributes = BucketAttributes { period, clock, refill, ..buckets[1].attributes };
     buckets[1].attributes = attributes;
     let identities = [(name("msisdn"), &b"15550100"[..])];
     let create =
@@ -65,6 +65,7 @@ fn full() -> Account {
         amount: -3,
         unit: None,
         period: Some(Period::Week),
+        clock: PeriodClock::NONE,
     };
     run(&mut account, 1_700_000_005_000, count);
     let unpaid = ItemRequest {
@@ -77,7 +78,8 @@ fn full() -> Account {
     run(&mut account, 1_700_000_006_000, Command::Update(request(b"s-1", 2, &[unpaid])));
     let limit = |account: &mut _, now, txn: &[u8], id, counted, amount, offset: Option<i64>| {
         let period = offset.map(|_| Period::Month);
-        let terms = LimitTerms::Set { counted, amount, period, offset_minutes: offset };
+        let clock = PeriodClock { offset_minutes: offset, ..PeriodClock::NONE };
+        let terms = LimitTerms::Set { counted, amount, period, clock };
         run(account, now, Command::Limit { txn, limit: name(id), terms });
     };
     let all = LimitSubject::Units { unit: name("octets"), item: None };
@@ -279,7 +281,7 @@ const FIELDS: [Put; 46] = [
     |account, number| account.counters[0].period_start = Time(number),
     |account, number| account.uncollected[0].amount = number,
     |account, number| account.allowances[0].bucket.0 = number.cast_unsigned() as u16,
-    |account, number| account.allowances[0].cycle.offset_minutes = number as i16,
+    |account, number| account.allowances[0].cycle.zone = Zone::Fixed(number as i16),
     |account, number| account.allowances[0].amount = number,
     |account, number| account.allowances[0].period_start = Time(number),
     |account, number| account.limits[1].amount = number,
@@ -288,7 +290,7 @@ const FIELDS: [Put; 46] = [
     |account, number| account.limits[1].overrun = number,
     |account, number| account.limits[1].period_start = Time(number),
     |account, number| account.limits[1].since = number.cast_unsigned(),
-    |account, number| account.limits[1].cycle.offset_minutes = number as i16,
+    |account, number| account.limits[1].cycle.zone = Zone::Fixed(number as i16),
     |account, number| account.sessions[0].version = number.cast_unsigned(),
     |account, number| account.sessions[0].validity_ms = number,
     |account, number| account.sessions[0].tcc_ms = number,

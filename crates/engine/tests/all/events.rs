@@ -72,7 +72,7 @@ fn each_fact_is_one_event_or_none() {
     let counter = Op::SetCounter {
         id: name("calls"),
         unit: name("events"),
-        period: Period::Day,
+        cycle: Cycle::fixed(Period::Day, 0),
         period_start: NOW,
         value: -3,
     };
@@ -223,8 +223,14 @@ fn every_session_that_ends_is_told_by_its_id_and_how_it_ended() {
     let usual = Limits::default().tombstone_ms;
     let request =
         SessionRequest { session: b"s", request: 1, items: &[], ..SessionRequest::default() };
-    let count =
-        Command::Counter { txn: b"t", counter: name("calls"), amount: 1, unit: None, period: None };
+    let count = Command::Counter {
+        txn: b"t",
+        counter: name("calls"),
+        amount: 1,
+        unit: None,
+        period: None,
+        clock: scurry_ledger::PeriodClock::NONE,
+    };
     let (terminate, release) =
         (Command::Terminate(request), Command::Release { session: b"s", cancel: false });
     for (tombstone_ms, after_ms, command, ending) in [

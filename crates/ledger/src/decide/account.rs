@@ -29,7 +29,7 @@ pub(super) fn new_allowance(
     now: Time,
 ) -> Option<Allowance> {
     let period = attributes.period.filter(|&period| period != Period::None)?;
-    let cycle = Cycle { period, offset_minutes: attributes.offset_minutes.unwrap_or(0) };
+    let cycle = attributes.clock.cycle(period, Cycle::NONE);
     let amount = attributes.refill.unwrap_or(first_credit);
     Some(Allowance { bucket, cycle, amount, period_start: cycle.start(now) })
 }

@@ -13,8 +13,8 @@ use crate::carried::Taken;
 use crate::digest::CommandBody;
 use crate::{
     Allowance, Answer, Bucket, BucketAttributes, BucketNo, BucketTerms, Cause, Code, Command,
-    Cycle, DebitPart, DebitedItem, ItemAmount, LimitTerms, Name, Op, Period, Posting, Status, Time,
-    Transaction,
+    Cycle, DebitPart, DebitedItem, ItemAmount, LimitTerms, Name, Op, Period, PeriodClock, Posting,
+    Status, Time, Transaction,
 };
 use alloc::vec::Vec;
 
@@ -53,8 +53,8 @@ pub(super) fn run(
         Command::RefundItems { debit, items, carry, .. } => {
             refund_items(draft, debit, items, carry)?
         }
-        Command::Counter { counter, amount, unit, period, .. } => {
-            count(draft, counter, amount, unit, period)?
+        Command::Counter { counter, amount, unit, period, clock, .. } => {
+            count(draft, counter, amount, (unit, period, clock))?
         }
         Command::Limit { limit, ref terms, .. } => change_limit(draft, limit, terms)?,
         _ => return reject(Code::Invalid, "the command has no transaction id"),
@@ -311,7 +311,7 @@ fn change_bucket(
     match allowance {
         Some(allowance) => {
             draft.record_allowance(allowance)?;
-            // Under another offset a later period may have begun already.
+            // In another zone a later period may have begun already.
             refill(draft, bucket.no, draft.now);
         }
         None if draft.account().allowance(bucket.no).is_some() => {
@@ -347,14 +347,13 @@ fn changed_allowance(
     if draft.account().status == Status::Closed {
         return reject(Code::NotApplicable, "the account is closed: nothing is credited any more");
     }
-    let offset = known.map_or(0, |known| known.cycle.offset_minutes);
-    let cycle = Cycle { period, offset_minutes: attributes.offset_minutes.unwrap_or(offset) };
+    let before = known.map_or(Cycle::NONE, |known| known.cycle);
+    let cycle = attributes.clock.cycle(period, before);
     let present = cycle.start(draft.now);
-    let period_start = match known.filter(|known| known.cycle.period == period) {
+    let period_start = match known.filter(|known| cycle.is_moved_from(known.cycle)) {
         Some(&known) => {
-            // A period keeps its number under another offset, whenever it begins there.
-            let later_ms = known.cycle.later_under(cycle.offset_minutes);
-            let last = from_now_on(known, draft.now).period_start.plus_ms(later_ms);
+            // A period keeps its number in another zone, whenever it begins there.
+            let last = cycle.moved(known.cycle, from_now_on(known, draft.now).period_start);
             let is_expired = terms.valid_to.is_some_and(|end| end <= draft.now);
             if is_expired { last.max(present) } else { last }
         }
@@ -550,19 +549,19 @@ fn count(
     draft: &mut Draft<'_>,
     id: Name,
     amount: i64,
-    unit: Option<Name>,
-    period: Option<Period>,
+    (unit, period, clock): (Option<Name>, Option<Period>, PeriodClock),
 ) -> Step<BalanceOutcome> {
     let now = draft.now;
     let existing = draft.account().counters.iter().find(|counter| counter.id == id).copied();
-    let (unit, period, value) = match existing {
+    let (unit, cycle, value) = match existing {
         Some(counter) => {
             if unit.is_some_and(|unit| unit != counter.unit)
-                || period.is_some_and(|period| period != counter.period)
+                || clock.cycle(period.unwrap_or(counter.cycle.period), counter.cycle)
+                    != counter.cycle
             {
-                return reject(Code::Invalid, "the counter has another unit or period");
+                return reject(Code::Invalid, "the counter has another unit, period or zone");
             }
-            (counter.unit, counter.period, counter.value_at(now))
+            (counter.unit, counter.cycle, counter.value_at(now))
         }
         None => {
             if draft.account().counters.len() >= draft.limits.counters_max {
@@ -575,12 +574,14 @@ fn count(
             }
             let unit = unit.or_else(|| Name::new(b"events"));
             let Some(unit) = unit else { return reject(Code::Invalid, "the counter needs a unit") };
-            (unit, period.unwrap_or(Period::None), 0)
+            (unit, clock.cycle(period.unwrap_or(Period::None), Cycle::NONE), 0)
         }
     };
     check_room(draft)?;
     let value = sum(value, amount)?;
-    let period_start = period.start(now);
-    draft.record(Op::SetCounter { id, unit, period, period_start, value });
+    // A counter is never set back to a period before.
+    let begun = existing.filter(|of| of.cycle.begun_after(of.period_start, now).is_none());
+    let period_start = begun.map_or_else(|| cycle.start(now), |counter| counter.period_start);
+    draft.record(Op::SetCounter { id, unit, cycle, period_start, value });
     Ok(BalanceOutcome::ok(value))
 }

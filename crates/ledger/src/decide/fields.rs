@@ -3,7 +3,8 @@
 use super::{Step, reject};
 use crate::{
     Bound, BucketAttributes, Code, Command, Create, Cycle, Id, ItemAmount, ItemRequest,
-    LimitSubject, LimitTerms, Limits, NewBucket, Period, Rejection, SessionRequest, Status, Time,
+    LimitSubject, LimitTerms, Limits, NewBucket, Period, PeriodClock, Rejection, SessionRequest,
+    Status, Time, Zone,
 };
 
 fn invalid<T>(why: &'static str) -> Step<T> {
@@ -77,7 +78,11 @@ pub(super) fn check(command: &Command<'_>, limits: &Limits) -> Step<()> {
             transaction_id(debit)?;
             check_item_amounts(items, limits)
         }
-        Command::Counter { txn, .. } => transaction_id(txn),
+        Command::Counter { txn, period, clock, .. } => {
+            transaction_id(txn)?;
+            require(period.is_some() || !clock.is_given(), CLOCK_WITHOUT_PERIOD)?;
+            check_clock(*period, clock)
+        }
         Command::Limit { txn, terms, .. } => {
             transaction_id(txn)?;
             check_limit(terms)
@@ -148,34 +153,42 @@ fn check_create(create: &Create<'_>, limits: &Limits) -> Step<()> {
 }
 
 fn check_allowance(attributes: &BucketAttributes) -> Step<()> {
-    let BucketAttributes { period, offset_minutes, refill, .. } = attributes;
+    let BucketAttributes { period, clock, refill, .. } = attributes;
     let has_period = period.is_some_and(|period| period != Period::None);
     require(
-        has_period || (offset_minutes.is_none() && refill.is_none()),
-        "OFFSET and AMOUNT need a PERIOD that is not none",
+        has_period || (!clock.is_given() && refill.is_none()),
+        "OFFSET, ZONE, BEGIN and AMOUNT need a PERIOD that is not none",
     )?;
-    let most = Cycle::OFFSET_MINUTES_MAX;
-    require(
-        offset_minutes.is_none_or(|minutes| (-most..=most).contains(&minutes)),
-        "OFFSET must be at least -840 and at most 840 minutes",
-    )?;
+    check_clock(*period, clock)?;
     require(refill.is_none_or(|refill| refill >= 1), "AMOUNT must be at least 1")
+}
+
+/// Refusal of a clock where nothing resets.
+pub(super) const CLOCK_WITHOUT_PERIOD: &str = "OFFSET, ZONE and BEGIN are for a PERIOD";
+/// Refusal of a begin that the period does not have.
+pub(super) const BEGIN_RANGE: &str = "BEGIN is an hour 0 to 23 of a day, a weekday 1 to 7, or a day 1 to 31 of month, quarter or year";
+
+/// Checks the clock of periods. A begin is checked where its period is given.
+fn check_clock(period: Option<Period>, clock: &PeriodClock) -> Step<()> {
+    let most = i64::from(Zone::OFFSET_MINUTES_MAX);
+    let in_range = clock.offset_minutes.is_none_or(|minutes| (-most..=most).contains(&minutes));
+    require(in_range, "OFFSET must be at least -840 and at most 840 minutes")?;
+    require(
+        clock.offset_minutes.is_none() || clock.zone.is_none(),
+        "ZONE and OFFSET both say the time zone: give one of them",
+    )?;
+    require(period != Some(Period::None) || !clock.is_given(), CLOCK_WITHOUT_PERIOD)?;
+    require(period.is_none_or(|period| clock.cycle(period, Cycle::NONE).is_valid()), BEGIN_RANGE)
 }
 
 /// Checks the fields of SCUR.LIMIT. OFFSET against the period of an existing limit is checked where the limit is known.
 fn check_limit(terms: &LimitTerms) -> Step<()> {
-    let LimitTerms::Set { counted, amount, period, offset_minutes } = *terms else { return Ok(()) };
+    let LimitTerms::Set { counted, amount, period, clock } = *terms else { return Ok(()) };
     require(amount >= 0, "amount must be at least 0")?;
-    let most = i64::from(Cycle::OFFSET_MINUTES_MAX);
-    let in_range = offset_minutes.is_none_or(|minutes| (-most..=most).contains(&minutes));
-    require(in_range, "OFFSET must be at least -840 and at most 840 minutes")?;
     let counts_sessions = counted == LimitSubject::Sessions;
-    let never_anew = period.is_none() && offset_minutes.is_none();
+    let never_anew = period.is_none() && !clock.is_given();
     require(!counts_sessions || never_anew, "a limit of SESSIONS takes no PERIOD and no OFFSET")?;
-    require(
-        period != Some(Period::None) || offset_minutes.is_none(),
-        "OFFSET is for a limit with a PERIOD",
-    )
+    check_clock(period, &clock)
 }
 
 /// Checks the attributes of a bucket. The order of FROM and TO against those of an existing bucket is checked where the

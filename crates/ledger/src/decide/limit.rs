@@ -1,10 +1,11 @@
 //! SCUR.LIMIT, and how limits bound grants, debits and use (docs/ledger.md section 14).
 
 use super::draft::{Draft, OVERFLOW};
+use super::fields::{BEGIN_RANGE, CLOCK_WITHOUT_PERIOD};
 use super::{Step, reject};
 use crate::{
     Account, Code, Cycle, ItemAt, ItemKey, Limit, LimitAt, LimitSubject, LimitTerms, Name, Op,
-    Period, Time,
+    Period, PeriodClock, Time,
 };
 use alloc::boxed::Box;
 
@@ -18,7 +19,7 @@ pub(super) enum PlannedLimit {
 pub(super) fn plan(draft: &Draft<'_>, id: Name, terms: &LimitTerms) -> Step<PlannedLimit> {
     let account = draft.account();
     let known = account.limit(id).copied();
-    let LimitTerms::Set { counted, amount, period, offset_minutes } = *terms else {
+    let LimitTerms::Set { counted, amount, period, clock } = *terms else {
         return match known {
             Some(_) => Ok(PlannedLimit::Remove(id)),
             None => reject(Code::UnknownLimit, "the account has no limit with this id"),
@@ -30,7 +31,7 @@ pub(super) fn plan(draft: &Draft<'_>, id: Name, terms: &LimitTerms) -> Step<Plan
             "the limit counts something else: use another id, or remove it first",
         );
     }
-    let cycle = cycle(known.map_or(Cycle::NONE, |known| known.cycle), period, offset_minutes)?;
+    let cycle = cycle(known.map_or(Cycle::NONE, |known| known.cycle), period, clock)?;
     if known.is_none() && account.limits.len() >= draft.limits.limits_max {
         let bound = ("limits_max", draft.limits.limits_max);
         return draft.busy(bound, None, "the account has as many as allowed: remove one");
@@ -59,17 +60,13 @@ impl PlannedLimit {
     }
 }
 
-fn cycle(before: Cycle, period: Option<Period>, offset_minutes: Option<i64>) -> Step<Cycle> {
+fn cycle(before: Cycle, period: Option<Period>, clock: PeriodClock) -> Step<Cycle> {
     let period = period.unwrap_or(before.period);
-    let offset_minutes = match offset_minutes {
-        Some(_) if period == Period::None => {
-            return reject(Code::Invalid, "OFFSET is for a limit with a PERIOD");
-        }
-        None if period == Period::None => 0,
-        None => before.offset_minutes,
-        Some(minutes) => i16::try_from(minutes).unwrap_or(0),
-    };
-    Ok(Cycle { period, offset_minutes })
+    if period == Period::None && clock.is_given() {
+        return reject(Code::Invalid, CLOCK_WITHOUT_PERIOD);
+    }
+    let cycle = clock.cycle(period, before);
+    if cycle.is_valid() { Ok(cycle) } else { reject(Code::Invalid, BEGIN_RANGE) }
 }
 
 /// Returns a new limit, whose `held` counts the holds that exist already. The host has loaded every session.
@@ -93,8 +90,7 @@ fn begin(draft: &Draft<'_>, id: Name, counted: LimitSubject) -> Step<Limit> {
 
 /// Returns the limit with its amount and this cycle. A new period resets `used`, and a changed cycle does not.
 fn set(draft: &Draft<'_>, mut limit: Limit, cycle: Cycle) -> Step<Limit> {
-    let start = limit.cycle.start(draft.now);
-    if start > limit.period_start {
+    if let Some(start) = limit.cycle.begun_after(limit.period_start, draft.now) {
         limit.begin(start, draft.next_version());
     }
     if cycle != limit.cycle {
@@ -168,8 +164,7 @@ impl CountedUnits {
     pub(super) fn begin(self, draft: &mut Draft<'_>) {
         if !draft.account().limits.is_empty() {
             self.each(draft, |draft, at, limit| {
-                let start = limit.cycle.start(draft.now);
-                if start > limit.period_start {
+                if let Some(start) = limit.cycle.begun_after(limit.period_start, draft.now) {
                     draft.record(Op::BeginLimitPeriod { limit: at, start });
                 }
                 Ok(())
@@ -208,7 +203,7 @@ impl CountedUnits {
     pub(super) fn uncount(self, draft: &mut Draft<'_>, amount: i64, debited: u64) {
         if !draft.account().limits.is_empty() {
             self.each(draft, |draft, at, limit| {
-                let is_present = limit.cycle.start(draft.now) <= limit.period_start;
+                let is_present = limit.cycle.begun_after(limit.period_start, draft.now).is_none();
                 let amount = amount.min(limit.used);
                 if is_present && debited >= limit.since && amount > 0 {
                     draft.record(Op::UncountUse { limit: at, amount });

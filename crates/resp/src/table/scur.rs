@@ -38,11 +38,14 @@ pub(super) const COMMANDS: &[Spec] = &[
         memory: Memory::ForNew,
         summary: "Creates an account, with its first buckets and their first credit.",
         term: "provisioning",
-        grammar: "account [TXN txn] [STATUS active|suspended] [IDENTITY kind value]... [BUCKET bucket unit amount [PRIORITY n] [FROM ms] [TO ms] [FLOOR n] [PERIOD none|hour|day|week|month] [OFFSET minutes] [AMOUNT n]]...",
+        grammar: "account [TXN txn] [STATUS active|suspended] [IDENTITY kind value]... [BUCKET bucket unit amount [PRIORITY n] [FROM ms] [TO ms] [FLOOR n] [PERIOD period] [OFFSET minutes] [ZONE zone] [BEGIN n] [AMOUNT n]]...",
         reply: REMEMBERED_REPLY,
         codes: &[Invalid, AccountExists, RequestMismatch, Overflow, IdentityExists],
-        notes: "A bucket with a PERIOD is refilled to AMOUNT, or to its first credit, when a period begins, OFFSET\n\
-                minutes before UTC. With TXN a retry gets the stored answer, as long as the account is not deleted.\n\
+        notes: "A bucket with a PERIOD is refilled to AMOUNT, or to its first credit, when a period begins. PERIOD is none, minute,\n\
+                hour, day, week, month, quarter, year, or a number of minutes, hours or days, as 90m, 5h or 30d. Its clocks\n\
+                are OFFSET minutes ahead of UTC, or those of a ZONE of the IANA database, as Europe/Berlin. It begins at\n\
+                BEGIN: of a day an hour 0 to 23, of a week a weekday 1 (Monday) to 7, of a month, quarter or year a day 1 to 31\n\
+                (of a shorter month the last). With TXN a retry gets the stored answer, as long as the account is not deleted.\n\
                 Without it a retry gets ACCOUNT_EXISTS, which does not tell whether the first attempt or somebody else made\n\
                 the account: give a TXN.",
         example: "SCUR.CREATE alice BUCKET main cent 1000 BUCKET data octet 5000000 PRIORITY 1 FLOOR -100",
@@ -89,7 +92,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         memory: Memory::ForNew,
         summary: "Credits a bucket, after debts of its unit; creates it when UNIT is given and there is none. Amount: available afterwards.",
         term: "refill",
-        grammar: "account txn bucket amount [UNIT unit] [PRIORITY n] [FROM ms] [TO ms|none] [FLOOR n] [PERIOD none|hour|day|week|month] [OFFSET minutes] [AMOUNT n]",
+        grammar: "account txn bucket amount [UNIT unit] [PRIORITY n] [FROM ms] [TO ms|none] [FLOOR n] [PERIOD period] [OFFSET minutes] [ZONE zone] [BEGIN n] [AMOUNT n]",
         reply: DENIED_AMOUNT_REPLY,
         codes: &[
             Invalid,
@@ -143,7 +146,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         flags: WRITE,
         summary: "Changes the priority, validity, floor or allowance of a bucket, or removes an empty one. Amount: available afterwards.",
         term: "change validity, priority, floor, recurring credit",
-        grammar: "account txn bucket ([PRIORITY n] [FROM ms] [TO ms|none] [FLOOR n] [PERIOD none|hour|day|week|month [OFFSET minutes] [AMOUNT n]] | REMOVE)",
+        grammar: "account txn bucket ([PRIORITY n] [FROM ms] [TO ms|none] [FLOOR n] [PERIOD period [OFFSET minutes] [ZONE zone] [BEGIN n] [AMOUNT n]] | REMOVE)",
         reply: DENIED_AMOUNT_REPLY,
         codes: &[
             Invalid,
@@ -156,8 +159,8 @@ pub(super) const COMMANDS: &[Spec] = &[
             CreditLimitReached,
             Overflow,
         ],
-        notes: "With another OFFSET no period is refilled twice and none is left out: if a later day has begun under it, that day's\n\
-                refill comes at once. With another PERIOD the present period brings nothing.",
+        notes: "In another zone no period is refilled twice and none is left out: if a later day has begun in it, that day's\n\
+                refill comes at once. With another PERIOD or BEGIN the present period brings nothing.",
         example: "SCUR.BUCKET alice txn-3 main FLOOR -500",
         ..BASE
     },
@@ -219,7 +222,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         memory: Memory::ForNew,
         summary: "Adds an amount of any sign to a counter, which is made when there is none. Amount: its value afterwards.",
         term: "counters",
-        grammar: "account txn counter amount [UNIT unit] [PERIOD none|hour|day|week|month]",
+        grammar: "account txn counter amount [UNIT unit] [PERIOD period [OFFSET minutes] [ZONE zone] [BEGIN n]]",
         reply: AMOUNT_REPLY,
         codes: &[Invalid, UnknownAccount, RequestMismatch, Busy, Overflow],
         example: "SCUR.COUNTER alice txn-6 calls 1 PERIOD day",
@@ -234,10 +237,10 @@ pub(super) const COMMANDS: &[Spec] = &[
         memory: Memory::ForNew,
         summary: "Limits what may be used of a unit in a period, or how many sessions may be open; changes or removes a limit. Amount: what is left of it.",
         term: "spending limit, policy counter (TS 29.594)",
-        grammar: "account txn limit (UNIT unit [ITEM key] AMOUNT n [PERIOD none|hour|day|week|month] [OFFSET minutes] | SESSIONS AMOUNT n | REMOVE)",
+        grammar: "account txn limit (UNIT unit [ITEM key] AMOUNT n [PERIOD period] [OFFSET minutes] [ZONE zone] [BEGIN n] | SESSIONS AMOUNT n | REMOVE)",
         reply: AMOUNT_REPLY,
         codes: &[Invalid, UnknownAccount, RequestMismatch, UnknownLimit, Busy, Overflow],
-        notes: "Another PERIOD or OFFSET keeps what is used: it counts until the present period is over. A clock that is set back\n\
+        notes: "PERIOD, OFFSET, ZONE and BEGIN are as of CREATE. Others than before keep what is used: it counts until the present period is over. A clock that is set back\n\
                 over midnight does not end the same day again. To begin at 0, remove the limit and make it again.",
         example: "SCUR.LIMIT alice txn-7 a-day UNIT cent PERIOD day AMOUNT 500",
         ..BASE
@@ -410,9 +413,9 @@ pub(super) const COMMANDS: &[Spec] = &[
         reply: "map of: status, version, identities, buckets, counters, limits, sessions\n\
                 identities: array of [kind, value]\n\
                 buckets: array of [id, unit, available, held, floor, priority, valid_from, valid_to] (valid_to nil when none)\n\
-                a bucket with an allowance has one more: [period, offset, amount, refills_at] (refills_at nil when it ends before)\n\
-                counters: array of [id, unit, value, period, resets_at] (resets_at nil for period none)\n\
-                limits: array of [id, unit, item, amount, used, held, left, overrun, period, offset, resets_at] (unit and item nil for open sessions, item nil for all of a unit, resets_at nil for period none)\n\
+                a bucket with an allowance has one more: [period, zone, amount, refills_at] (zone: minutes ahead of UTC, or a name; refills_at nil when it ends before), and begin where it is not the usual one\n\
+                counters: array of [id, unit, value, period, resets_at] (resets_at nil for period none), and zone and begin where they are not UTC and the usual one\n\
+                limits: array of [id, unit, item, amount, used, held, left, overrun, period, zone, resets_at] (unit and item nil for open sessions, item nil for all of a unit, resets_at nil for period none), and begin where it is not the usual one\n\
                 sessions: array of [id, version, deadline]",
         codes: &[Invalid, UnknownAccount],
         example: "SCUR.GET alice",

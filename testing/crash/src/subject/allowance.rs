@@ -7,7 +7,7 @@ use crate::views;
 use crate::wire::RequestWords;
 use anyhow::{Result, bail, ensure};
 use scurry_conformance::Value;
-use scurry_ledger::{BucketAttributes, NewBucket, Period, Status, Time};
+use scurry_ledger::{BucketAttributes, NewBucket, Period, PeriodClock, Status, Time};
 use scurry_model::{Op, Random, Request, key, name};
 use scurry_service::{AllowanceView, BucketTotals};
 use std::collections::VecDeque;
@@ -124,7 +124,7 @@ impl Allowance {
         self.refill_ms = minute * MINUTE_MS;
         let attributes = BucketAttributes {
             period: Some(Period::Hour),
-            offset_minutes: i16::try_from((60 - minute % 60) % 60).ok(),
+            clock: PeriodClock::with_offset((60 - minute % 60) % 60),
             refill: Some(AMOUNT),
             ..BucketAttributes::default()
         };

@@ -100,7 +100,7 @@ impl Requests {
             counted,
             amount,
             period: None,
-            offset_minutes: None,
+            clock: scurry_ledger::PeriodClock::NONE,
         };
         let of = |unit, item| LimitSubject::Units { unit: name(unit), item };
         let (limit, terms) = match random.below(5) {

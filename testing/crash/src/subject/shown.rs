@@ -3,6 +3,7 @@
 use crate::views;
 use anyhow::{Result, ensure};
 use scurry_conformance::Value;
+use scurry_ledger::Zone;
 use scurry_model::Snapshot;
 use scurry_service::SessionView;
 use std::fmt::{Display, Write as _};
@@ -104,7 +105,12 @@ pub fn of_server(replies: &[Value], sessions: &[String]) -> Result<String> {
     }
     for c in &account.counters {
         let (id, unit) = (c.id.as_str(), c.unit.as_str());
-        lines.push(format!("counter {id} {unit} {} {}", c.period.name(), c.value));
+        let (period, begin) = (c.cycle.period, c.cycle.begin);
+        let zone = match c.cycle.zone {
+            Zone::Fixed(minutes) => minutes.to_string(),
+            Zone::Named(zone) => zone.name().to_owned(),
+        };
+        lines.push(format!("counter {id} {unit} {period} {zone} {begin} {}", c.value));
     }
     for l in &account.limits {
         lines.push(format!(

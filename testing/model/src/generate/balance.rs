@@ -4,7 +4,7 @@ use super::{BUCKETS, Generator};
 use crate::{Op, Pair, key, name};
 use scurry_ledger::{
     Bucket, BucketAttributes, Cycle, DebitedItem, ItemAmount, LimitSubject, LimitTerms, Name,
-    Period, Time,
+    NamedZone, Period, PeriodClock, Time, Zone,
 };
 
 const TXNS: &[&str] = &["t0", "t1", "t2", "t3", "t4", "t5", "t6", "t7", "t8", "t9"];
@@ -59,8 +59,10 @@ impl Generator {
         }
         if let (Some(period), true) = (with.period, self.random.one_in(8)) {
             // The validity begins at the start of a period.
-            let offset_minutes = with.offset_minutes.unwrap_or(0).clamp(-840, 840);
-            with.valid_from = Cycle { period, offset_minutes }.end(Time(self.clock));
+            let minutes = with.clock.offset_minutes.unwrap_or(0).clamp(-840, 840);
+            let fixed = Cycle::fixed(period, i16::try_from(minutes).unwrap_or(0));
+            let zone = with.clock.zone.map_or(fixed.zone, Zone::Named);
+            with.valid_from = Cycle { zone, ..fixed }.end(Time(self.clock));
         }
         if self.random.one_in(150) {
             with.valid_from = Some(Time(self.random.pick(&[Time::LAST.0, i64::MAX - 1])));
@@ -76,14 +78,34 @@ impl Generator {
         }
         let is_none = matches!(with.period, None | Some(Period::None));
         if self.random.one_in(if is_none { 4 } else { 3 }) {
-            with.offset_minutes = Some(self.random.pick(&[0, 60, -60, 345, -840, 840]));
+            with.clock.offset_minutes = Some(self.random.pick(&[0, 60, -60, 345, -840, 840]));
         }
         if self.random.one_in(60) {
-            with.offset_minutes = Some(self.random.pick(&[841, -841, i16::MIN]));
+            with.clock.offset_minutes = Some(self.random.pick(&[841, -841, i64::MIN]));
+        }
+        if self.random.one_in(if is_none { 30 } else { 10 }) {
+            self.calendar(&mut with.period, &mut with.clock);
         }
         if self.random.one_in(if is_none { 12 } else { 2 }) {
             let amount = if self.random.one_in(6) { self.amount() } else { self.credit().max(1) };
             with.refill = Some(amount);
+        }
+    }
+
+    /// Draws a zone of the database, a begin, or a period of another length.
+    fn calendar(&mut self, period: &mut Option<Period>, clock: &mut PeriodClock) {
+        let zones = ["Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Asia/Kolkata"];
+        if self.random.one_in(2) {
+            clock.zone = NamedZone::new(self.random.pick(&zones).as_bytes());
+            clock.offset_minutes = clock.offset_minutes.filter(|_| self.random.one_in(20));
+        }
+        if self.random.one_in(2) {
+            clock.begin = Some(self.random.pick(&[1, 2, 7, 15, 23, 31]));
+        }
+        if period.is_some() && self.random.one_in(2) {
+            // The model makes each refill alone, so that allowances have no minutes.
+            let lengths = [Period::Quarter, Period::Year, Period::Hours(5), Period::Days(30)];
+            *period = Some(self.random.pick(&lengths));
         }
     }
 
@@ -236,8 +258,16 @@ impl Generator {
             1 => Some(self.random.pick(&[Period::Hour, Period::Week])),
             _ => Some(usual),
         };
+        let (mut period, mut clock) = (period, PeriodClock::NONE);
+        if self.random.one_in(20) {
+            self.calendar(&mut period, &mut clock);
+        }
+        if counter == "month" && period == Some(Period::Month) {
+            clock.zone = NamedZone::new(b"America/New_York");
+        }
         let unit = if self.random.one_in(5) { Some(self.unit()) } else { None };
-        Op::Counter { txn: self.txn(), counter: name(counter), amount: self.amount(), unit, period }
+        let (txn, amount) = (self.txn(), self.amount());
+        Op::Counter { txn, counter: name(counter), amount, unit, period, clock }
     }
 
     /// Lowers a limit below what its items hold at present.
@@ -245,7 +275,7 @@ impl Generator {
         let mut limits = pair.account.iter().flat_map(|account| &account.limits);
         let limit = limits.find(|limit| limit.held > 0 && limit.held <= limit.amount)?;
         let (counted, amount) = (limit.counted, limit.held / 2);
-        let terms = LimitTerms::Set { counted, amount, period: None, offset_minutes: None };
+        let terms = LimitTerms::Set { counted, amount, period: None, clock: PeriodClock::NONE };
         Some(Op::Limit { txn: self.txn(), limit: limit.id, terms })
     }
 
@@ -274,7 +304,7 @@ impl Generator {
             _ => self.random.between(0, 40),
         };
         let periods = [Period::Hour, Period::Day, Period::Week, Period::Month, Period::None];
-        let (mut period, mut offset_minutes) = (None, None);
+        let (mut period, mut clock) = (None, PeriodClock::NONE);
         if counted != LimitSubject::Sessions || self.random.one_in(20) {
             let usual = if limit == "hour" { Period::Hour } else { Period::Day };
             period = match self.random.below(8) {
@@ -283,10 +313,16 @@ impl Generator {
                 _ => Some(usual),
             };
             if self.random.one_in(3) {
-                offset_minutes = Some(self.random.pick(&[60, 60, 60, 0, -480, 840, 841]));
+                clock.offset_minutes = Some(self.random.pick(&[60, 60, 60, 0, -480, 840, 841]));
+            }
+            if self.random.one_in(15) {
+                self.calendar(&mut period, &mut clock);
+            }
+            if period == Some(Period::Week) && self.random.one_in(2) {
+                period = Some(self.random.pick(&[Period::Minute, Period::Minutes(90)]));
             }
         }
-        let terms = LimitTerms::Set { counted, amount, period, offset_minutes };
+        let terms = LimitTerms::Set { counted, amount, period, clock };
         Op::Limit { txn, limit: name(limit), terms }
     }
 }

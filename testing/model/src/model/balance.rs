@@ -5,7 +5,7 @@ use super::state::{Allowance, Counter, DebitPart, State, Transaction, take};
 use super::{Context, Refusal, calendar, id, limit, provision, require};
 use scurry_ledger::{
     Answer, BucketAttributes, Cause, Code, Command, ItemAmount, ItemKey, Name, NewBucket, Period,
-    Status,
+    PeriodClock, Status,
 };
 use std::collections::BTreeSet;
 
@@ -95,7 +95,11 @@ fn fields(command: &Command<'_>, items_max: usize) -> Result<String, Code> {
         Command::RefundItems { txn, debit, items, .. } => {
             (txn, items_are_fine(items, items_max) && id(debit).is_ok())
         }
-        Command::Counter { txn, .. } => (txn, true),
+        Command::Counter { txn, period, clock, .. } => {
+            let needless = clock == PeriodClock::NONE;
+            let recurs = period.is_some_and(|period| period != Period::None);
+            (txn, (needless || recurs) && limit::clock_is_fine(period, &clock))
+        }
         Command::Limit { txn, terms, .. } => (txn, limit::is_fine(&terms)),
         _ => return Err(Code::Invalid),
     };
@@ -156,8 +160,8 @@ fn perform(
         Command::RefundItems { debit, items, carry, .. } => {
             refund(state, context, debit, (RefundRequest::Items(items), carry), full)
         }
-        Command::Counter { counter, amount, unit, period, .. } => {
-            count(state, context, counter, amount, (unit, period), full)
+        Command::Counter { counter, amount, unit, period, clock, .. } => {
+            count(state, context, counter, amount, (unit, period, clock), full)
         }
         Command::Limit { limit, terms, .. } => {
             limit::execute(state, context, limit, terms, full).map(Effect::ok)
@@ -291,11 +295,9 @@ fn change(
         let amount = attributes.refill.map(i128::from).or(before.map(|before| before.amount));
         let amount = amount.ok_or(Code::Invalid)?;
         require(!is_closed, Code::NotApplicable)?;
-        let stays = before.map_or(0, |before| before.zone.minutes);
-        let minutes = attributes.offset_minutes.unwrap_or(stays);
-        let zone = Zone { period, minutes };
+        let zone = Zone::given(period, &attributes.clock, before.map(|before| before.zone));
         let since = match before {
-            Some(before) if before.zone.period == period => {
+            Some(before) if (before.zone.period, before.zone.begin) == (period, zone.begin) => {
                 calendar::same_period(before.zone, zone, before.since.max(context.now))
             }
             _ => context.now,
@@ -449,13 +451,13 @@ fn count(
     context: Context<'_>,
     counter: Name,
     amount: i64,
-    (unit, period): (Option<Name>, Option<Period>),
+    (unit, period, clock): (Option<Name>, Option<Period>, PeriodClock),
     full: bool,
 ) -> Result<Effect, Code> {
     let now = context.now;
     let new = Counter {
         unit: unit.map_or("events".to_string(), |unit| unit.as_str().to_string()),
-        period: period.unwrap_or(Period::None),
+        zone: Zone::given(period.unwrap_or(Period::None), &clock, None),
         written_at: now,
         value: 0,
     };
@@ -463,7 +465,8 @@ fn count(
     let known = state.counters.get(counter.as_str());
     if let Some(known) = known {
         require(unit.is_none() || new.unit == known.unit, Code::Invalid)?;
-        require(period.is_none() || new.period == known.period, Code::Invalid)?;
+        let given = period.map(|period| Zone::given(period, &clock, Some(known.zone)));
+        require(given.is_none_or(|given| given == known.zone), Code::Invalid)?;
     } else {
         require(others < context.limits.counters_max, Code::Busy)?;
     }
@@ -478,6 +481,6 @@ fn count(
 
 /// Returns the value as read at `now`: 0 when its period is over.
 pub(super) fn value_at(counter: &Counter, now: i64) -> i128 {
-    let start = |at| calendar::period_start(counter.period, at);
-    if start(now) == start(counter.written_at) { counter.value } else { 0 }
+    let number = |at| counter.zone.number(at);
+    if number(now) == number(counter.written_at) { counter.value } else { 0 }
 }

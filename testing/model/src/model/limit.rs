@@ -3,7 +3,7 @@
 use super::calendar::Zone;
 use super::state::{Limit, State};
 use super::{Context, ReportedThreshold, calendar, require};
-use scurry_ledger::{Code, Command, LimitSubject, LimitTerms, Name, Period};
+use scurry_ledger::{Code, Command, LimitSubject, LimitTerms, Name, Period, PeriodClock};
 use std::collections::BTreeMap;
 
 /// Returns the highest threshold that each limit has reported in the period of `now`.
@@ -43,18 +43,14 @@ impl Limit {
     }
 
     fn period_at(&self, moment: i64) -> i64 {
-        calendar::period_start(self.period, moment + self.offset * 60_000)
-    }
-
-    fn zone(&self) -> Zone {
-        Zone { period: self.period, minutes: i16::try_from(self.offset).unwrap_or(0) }
+        self.zone.number(moment)
     }
 
     /// Returns when `used` becomes 0, of a limit that was read at a moment.
     pub(super) fn resets_at(&self) -> Option<i64> {
         let year_6429 = 140_737_488_355_327;
-        let end = self.zone().next_start(self.written_at);
-        (self.period != Period::None && end <= year_6429).then_some(end)
+        let end = self.zone.next_start(self.written_at);
+        (self.zone != Zone::NONE && end <= year_6429).then_some(end)
     }
 }
 
@@ -199,7 +195,7 @@ pub(super) fn execute(
 ) -> Result<i128, Code> {
     let now = context.now;
     let place = state.limits.iter().position(|limit| limit.id == id.as_str());
-    let LimitTerms::Set { counted, amount, period, offset_minutes } = terms else {
+    let LimitTerms::Set { counted, amount, period, clock } = terms else {
         state.limits.remove(place.ok_or(Code::UnknownLimit)?);
         require(!full, Code::Busy)?;
         return Ok(0);
@@ -214,26 +210,25 @@ pub(super) fn execute(
         Some(place) => {
             let known = state.limits[place].clone();
             require(known.counted == counted, Code::Invalid)?;
-            let new_period = period.unwrap_or(known.period);
+            let new_period = period.unwrap_or(known.zone.period);
             (Some(known), new_period)
         }
         None => (None, period.unwrap_or(Period::None)),
     };
-    require(offset_minutes.is_none() || new_period != Period::None, Code::Invalid)?;
-    let old_offset = old.as_ref().map_or(0, |old| old.offset);
-    let offset = if new_period == Period::None { 0 } else { offset_minutes.unwrap_or(old_offset) };
+    require(clock == PeriodClock::NONE || new_period != Period::None, Code::Invalid)?;
+    let zone = Zone::given(new_period, &clock, old.as_ref().map(|old| old.zone));
+    require(zone.is_fine(), Code::Invalid)?;
     require(place.is_some() || state.limits.len() < context.limits.limits_max, Code::Busy)?;
     require(!full, Code::Busy)?;
     let mut limit = match old {
         Some(old) => {
             let mut kept = state.limit_at(&old, now);
-            let old_zone = kept.zone();
-            (kept.period, kept.offset) = (new_period, offset);
-            if old_zone.period != new_period {
+            let old_zone = std::mem::replace(&mut kept.zone, zone);
+            if (old_zone.period, old_zone.begin) != (zone.period, zone.begin) {
                 kept.written_at = now;
-            } else if old_offset != offset {
+            } else if old_zone != zone {
                 // Its use counts in the period with the number that it had, or in the present one if that is later.
-                let same = calendar::same_period(old_zone, kept.zone(), kept.written_at);
+                let same = calendar::same_period(old_zone, zone, kept.written_at);
                 kept.written_at = same.max(now);
             }
             kept
@@ -242,8 +237,7 @@ pub(super) fn execute(
             id: id.as_str().to_string(),
             counted,
             amount: 0,
-            period: new_period,
-            offset,
+            zone,
             written_at: now,
             used: 0,
             overrun: 0,
@@ -265,12 +259,20 @@ pub(super) fn execute(
 
 /// Checks the fields of LIMIT.
 pub(super) fn is_fine(terms: &LimitTerms) -> bool {
-    let LimitTerms::Set { counted, amount, period, offset_minutes } = terms else { return true };
-    let zone = offset_minutes.is_none_or(|minutes| (-14 * 60..=14 * 60).contains(&minutes));
-    let periodical = period.is_some() || offset_minutes.is_some();
+    let LimitTerms::Set { counted, amount, period, clock } = terms else { return true };
+    let zone = clock_is_fine(*period, clock);
+    let periodical = period.is_some() || *clock != PeriodClock::NONE;
     let without = *counted == LimitSubject::Sessions || *period == Some(Period::None);
     *amount >= 0
         && zone
         && !(*counted == LimitSubject::Sessions && periodical)
-        && !(without && offset_minutes.is_some())
+        && !(without && *clock != PeriodClock::NONE)
+}
+
+/// Checks OFFSET, ZONE and BEGIN: one zone at most, at most 14 hours from UTC, and a begin that the period can have.
+pub(super) fn clock_is_fine(period: Option<Period>, clock: &PeriodClock) -> bool {
+    let near = clock.offset_minutes.is_none_or(|minutes| minutes.unsigned_abs() <= 14 * 60);
+    let one = clock.offset_minutes.is_none() || clock.zone.is_none();
+    let begin = period.is_none_or(|period| Zone::given(period, clock, None).is_fine());
+    near && one && begin
 }

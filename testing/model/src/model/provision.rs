@@ -1,9 +1,12 @@
 //! Section 11: CREATE, STATUS, DELETE.
 
 use super::calendar::Zone;
+use super::limit::clock_is_fine;
 use super::state::{Allowance, Bucket, State, Transaction};
 use super::{Context, Refusal, id, require};
-use scurry_ledger::{Answer, BucketAttributes, Code, Create, Name, NewBucket, Period, Status};
+use scurry_ledger::{
+    Answer, BucketAttributes, Code, Create, Name, NewBucket, Period, PeriodClock, Status,
+};
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) fn create(
@@ -99,7 +102,7 @@ pub(super) fn add_bucket(state: &mut State, now: i64, new: &NewBucket) -> Result
     require(allowance_is_fine(attributes), Code::Invalid)?;
     let period = attributes.period.filter(|&period| period != Period::None);
     let allowance = period.map(|period| Allowance {
-        zone: Zone { period, minutes: attributes.offset_minutes.unwrap_or(0) },
+        zone: Zone::given(period, &attributes.clock, None),
         amount: attributes.refill.unwrap_or(new.amount).into(),
         since: now,
     });
@@ -131,9 +134,9 @@ pub(super) fn add_bucket(state: &mut State, now: i64, new: &NewBucket) -> Result
 /// AMOUNT >= 1.
 pub(super) fn allowance_is_fine(attributes: &BucketAttributes) -> bool {
     let has_none = matches!(attributes.period, None | Some(Period::None));
-    let alone = attributes.offset_minutes.is_some() || attributes.refill.is_some();
-    let near = attributes.offset_minutes.is_none_or(|minutes| minutes.unsigned_abs() <= 14 * 60);
-    !(has_none && alone) && near && attributes.refill.is_none_or(|amount| amount >= 1)
+    let alone = attributes.clock != PeriodClock::NONE || attributes.refill.is_some();
+    let fine = clock_is_fine(attributes.period, &attributes.clock);
+    !(has_none && alone) && fine && attributes.refill.is_none_or(|amount| amount >= 1)
 }
 
 pub(super) fn status(

@@ -2,7 +2,7 @@
 
 use super::balance::value_at;
 use super::state::State;
-use scurry_ledger::{Account, LimitSubject, SessionTerms, Status, Time};
+use scurry_ledger::{Account, Cycle, LimitSubject, SessionTerms, Status, Time, Zone};
 use std::collections::BTreeMap;
 
 /// One account. Equal for a model and a ledger that agree.
@@ -15,7 +15,7 @@ pub struct Snapshot {
     pub identities: Vec<(String, String)>,
     pub buckets: BTreeMap<String, BucketShot>,
     /// Unit, name of the period, and value at the moment of the snapshot.
-    pub counters: BTreeMap<String, (String, &'static str, i128)>,
+    pub counters: BTreeMap<String, (String, String, i128)>,
     /// Limits in the order of their creation.
     pub limits: Vec<LimitShot>,
     pub uncollected: BTreeMap<String, i128>,
@@ -47,7 +47,7 @@ pub struct BucketShot {
     /// Least debts noted since ended periods, without 0 and repetitions.
     pub carried: Vec<i128>,
     /// Name of the period, minutes of the offset, amount, next refill.
-    pub allowance: Option<(&'static str, i16, i128, Option<i64>)>,
+    pub allowance: Option<(String, i128, Option<i64>)>,
 }
 
 /// One limit, as read at the moment of the snapshot.
@@ -58,8 +58,8 @@ pub struct LimitShot {
     /// Unit and item key; None for open sessions.
     pub counted: Option<(String, Option<String>)>,
     pub amount: i128,
-    pub period: &'static str,
-    pub offset_minutes: i64,
+    /// Period, zone and begin.
+    pub period: String,
     pub used: i128,
     pub overrun: i128,
     pub held: i128,
@@ -158,7 +158,7 @@ impl Snapshot {
                 .collect(),
             allowance: account.allowance(b.no).map(|a| {
                 let next = a.next_refill(b, now).map(|next| next.0);
-                (a.cycle.period.name(), a.cycle.offset_minutes, a.amount.into(), next)
+                (shown(a.cycle), a.amount.into(), next)
             }),
         };
         let limit = |l: &scurry_ledger::Limit| {
@@ -172,8 +172,7 @@ impl Snapshot {
                     }
                 },
                 amount: l.amount.into(),
-                period: l.cycle.period.name(),
-                offset_minutes: l.cycle.offset_minutes.into(),
+                period: shown(l.cycle),
                 used: read.used.into(),
                 overrun: read.overrun.into(),
                 held: account.held_in(l).into(),
@@ -201,7 +200,7 @@ impl Snapshot {
                 .counters
                 .iter()
                 .map(|c| {
-                    let shown = (c.unit.as_str().to_string(), c.period.name());
+                    let shown = (c.unit.as_str().to_string(), shown(c.cycle));
                     (c.id.as_str().to_string(), (shown.0, shown.1, c.value_at(now).into()))
                 })
                 .collect(),
@@ -273,20 +272,17 @@ impl Snapshot {
             voided: b.voided,
             overdrawn: b.overdrawn,
             carried: b.least_debts(),
-            allowance: b
-                .allowance
-                .map(|a| (a.zone.period.name(), a.zone.minutes, a.amount, b.next_refill())),
+            allowance: b.allowance.map(|a| (a.zone.shown(), a.amount, b.next_refill())),
         };
         let counter =
-            |c: &super::state::Counter| (c.unit.clone(), c.period.name(), value_at(c, now));
+            |c: &super::state::Counter| (c.unit.clone(), c.zone.shown(), value_at(c, now));
         let limit = |l: &super::state::Limit| {
             let read = state.limit_at(l, now);
             LimitShot {
                 id: l.id.clone(),
                 counted: l.counted.clone(),
                 amount: l.amount,
-                period: l.period.name(),
-                offset_minutes: l.offset,
+                period: l.zone.shown(),
                 used: read.used,
                 overrun: read.overrun,
                 held: state.held_of(l),
@@ -309,4 +305,13 @@ impl Snapshot {
             transactions: state.remembered(now).count(),
         }
     }
+}
+
+/// Returns period, zone and begin of a cycle of the ledger.
+fn shown(cycle: Cycle) -> String {
+    let clock = match cycle.zone {
+        Zone::Fixed(minutes) => minutes.to_string(),
+        Zone::Named(zone) => zone.name().to_string(),
+    };
+    format!("{} {clock} {}", cycle.period, cycle.begin)
 }

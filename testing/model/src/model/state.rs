@@ -6,9 +6,7 @@
 
 use super::calendar::Zone;
 use crate::name;
-use scurry_ledger::{
-    Answer, Cause, Code, ItemKey, ItemRequest, Limits, Period, SessionTerms, Status,
-};
+use scurry_ledger::{Answer, Cause, Code, ItemKey, ItemRequest, Limits, SessionTerms, Status};
 use std::collections::BTreeMap;
 
 /// One account.
@@ -69,7 +67,7 @@ pub(crate) struct Allowance {
 #[derive(Clone, Debug)]
 pub(crate) struct Counter {
     pub(crate) unit: String,
-    pub(crate) period: Period,
+    pub(crate) zone: Zone,
     pub(crate) written_at: i64,
     pub(crate) value: i128,
 }
@@ -80,10 +78,8 @@ pub(crate) struct Limit {
     /// Unit and item key that count; None for open sessions.
     pub(crate) counted: Option<(String, Option<String>)>,
     pub(crate) amount: i128,
-    pub(crate) period: Period,
-    /// Minutes ahead of UTC.
-    pub(crate) offset: i64,
-    /// Time in the period to which `used`, `overrun` and `told` belong; after a change of the offset it may be to come.
+    pub(crate) zone: Zone,
+    /// Time in the period to which `used`, `overrun` and `told` belong; after a change of the zone it may be to come.
     pub(crate) written_at: i64,
     pub(crate) used: i128,
     pub(crate) overrun: i128,

@@ -251,7 +251,7 @@ fn every_short_life_of_a_limit() {
         counted: LimitSubject::Units { unit: name("u"), item: Some(1.into()) },
         amount: 1,
         period: None,
-        offset_minutes: None,
+        clock: scurry_ledger::PeriodClock::NONE,
     };
     let mut letters = ops(vec![
         Op::limit("a", "l", "u", 2, Some(Period::Hour)),

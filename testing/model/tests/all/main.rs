@@ -1,5 +1,6 @@
 //! The tests of `scurry-model` in one program, so that each crate is linked once.
 
+mod calendars;
 mod chains;
 mod changes;
 mod exhaustive;

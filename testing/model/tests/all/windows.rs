@@ -4,7 +4,7 @@
 //! seeds.
 
 use scurry_ledger::{
-    Answer, BucketAttributes, Code, LimitSubject, LimitTerms, Limits, Overrun, Period,
+    Answer, BucketAttributes, Code, LimitSubject, LimitTerms, Limits, Overrun, Period, PeriodClock,
     SessionOptions, Time, view,
 };
 use scurry_model::{CommandOrTick, Event, Op, Pair, Random, Request, StepResult, name};
@@ -97,8 +97,8 @@ fn moving_a_window_never_frees_use() {
         let amount = run.random.between(0, 100);
         let set = |txn: String, period, offset: i16| {
             let counted = LimitSubject::Units { unit: name("u"), item: None };
-            let offset_minutes = Some(offset.into());
-            let terms = LimitTerms::Set { counted, amount, period, offset_minutes };
+            let clock = PeriodClock::with_offset(offset.into());
+            let terms = LimitTerms::Set { counted, amount, period, clock };
             Op::Limit { txn, limit: name("l"), terms }
         };
         let (txn, mut offset) = (run.txn(), run.offset());
@@ -193,7 +193,6 @@ fn number(period: Period, offset: i16, now: i64) -> i64 {
     let minutes = i64::from(offset);
     let day = (now + minutes * 60_000).div_euclid(DAY);
     match period {
-        Period::None => 0,
         Period::Hour => (now + minutes.rem_euclid(60) * 60_000).div_euclid(HOUR),
         Period::Day => day,
         Period::Week => (day + 3).div_euclid(7),
@@ -207,6 +206,7 @@ fn number(period: Period, offset: i16, now: i64) -> i64 {
             });
             i64::try_from(begun.count()).unwrap_or(0)
         }
+        _ => 0,
     }
 }
 
@@ -216,7 +216,7 @@ fn an_allowance_of_n_a_period_never_gives_more_than_n_for_a_period_and_none_is_l
         let period = PERIODS[usize::try_from(seed % 4).unwrap_or(0)];
         let with = BucketAttributes {
             period: Some(period),
-            offset_minutes: Some(0),
+            clock: PeriodClock::with_offset(0),
             floor: Some(-50),
             ..Default::default()
         };
@@ -234,7 +234,7 @@ fn an_allowance_of_n_a_period_never_gives_more_than_n_for_a_period_and_none_is_l
                     offset = run.offset();
                     let with = BucketAttributes {
                         period: Some(period),
-                        offset_minutes: Some(offset),
+                        clock: PeriodClock::with_offset(offset.into()),
                         ..Default::default()
                     };
                     run.done(Op::bucket(&txn, "a", with));
@@ -338,7 +338,7 @@ fn use_and_holds_taken_from_one_period_are_never_more_than_its_amount() {
                     offset = run.offset();
                     let with = BucketAttributes {
                         period: Some(period),
-                        offset_minutes: Some(offset),
+                        clock: PeriodClock::with_offset(offset.into()),
                         ..Default::default()
                     };
                     run.done(Op::bucket(&txn, "a", with));

@@ -113,7 +113,7 @@ pub(crate) fn every_op() -> Change {
     };
     let short = BucketTerms { priority: 100, valid_from: Time(0), valid_to: None, floor: 0 };
     let of_item = |key| LimitSubject::Units { unit: name("octets"), item: Some(key) };
-    let a_day = Cycle { period: Period::Day, offset_minutes: -90 };
+    let a_day = Cycle::fixed(Period::Day, -90);
     let ops = vec![
         Op::Create(Status::Suspended),
         Op::Delete,
@@ -133,7 +133,7 @@ pub(crate) fn every_op() -> Change {
         Op::SetCounter {
             id: name("calls"),
             unit: name("events"),
-            period: Period::Month,
+            cycle: Cycle::fixed(Period::Month, 0),
             period_start: Time(1_698_796_800_000),
             value: -3,
         },
@@ -185,7 +185,7 @@ pub(crate) fn every_op() -> Change {
         Op::NameSession(id("session-1")),
         Op::SetAllowance(Allowance {
             bucket: BucketNo(300),
-            cycle: Cycle { period: Period::Week, offset_minutes: -840 },
+            cycle: Cycle::fixed(Period::Week, -840),
             amount: 5_000_000_000,
             period_start: Time(1_699_833_600_000),
         }),

@@ -79,6 +79,8 @@ fn server(source: &Source<'_>, lines: &mut Lines) {
     lines.line("redis_version", "7.2.4");
     lines.line("server_name", "scurry");
     lines.line("scurry_version", env!("CARGO_PKG_VERSION"));
+    // The tables of time zones that this program has in itself.
+    lines.line("tzdata_version", scurry_ledger::TZDATA_VERSION);
     // Valkey's name for it, and Redis's.
     for name in ["server_mode", "redis_mode"] {
         lines.line(name, if is_cluster(source) { "cluster" } else { "standalone" });

@@ -207,7 +207,7 @@ impl Step<'_> {
         let (Op::TopUp { txn, with, .. } | Op::Bucket { txn, with, .. }) = self.op else {
             return false;
         };
-        let is_none = with.period == Some(Period::None) && with.offset_minutes.is_some();
+        let is_none = with.period == Some(Period::None) && with.clock.is_given();
         is_none && self.is_known(txn) && self.is_refused(Code::Invalid)
     }
 

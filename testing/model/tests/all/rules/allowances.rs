@@ -111,11 +111,11 @@ fn any_number_of_periods_is_a_few_facts() {
 #[test]
 fn the_totals_have_room_for_every_refill_to_come() {
     let mut script = ScriptedPair::new(&[("a", "u", 10)]);
-    let hour = Cycle { period: Period::Hour, offset_minutes: 0 };
-    let most = (i64::MAX - 10) / hour.begun(Time(script.now), Time::LAST);
+    let hour = Cycle::fixed(Period::Hour, 0);
+    let most = (i64::MAX - 10) / hour.begun(Time(0), Time(script.now), Time::LAST);
     assert_eq!(script.refused(&Op::bucket("b", "a", hourly(most + 1))), Code::Overflow);
     script.done(&Op::bucket("b", "a", hourly(most)));
-    let left = i64::MAX - 10 - most * hour.begun(Time(script.now), Time::LAST);
+    let left = i64::MAX - 10 - most * hour.begun(Time(0), Time(script.now), Time::LAST);
     assert_eq!(script.refused(&Op::topup("t", "a", left + 1)), Code::Overflow);
     script.done(&Op::topup("t", "a", left));
     script.now = 3 * HOUR;

@@ -1,8 +1,8 @@
 //! Section 14: limits.
 
 use scurry_ledger::{
-    Change, Code, Decision, Limit, LimitSubject, LimitTerms, Op as Fact, Period, SessionOptions,
-    Time, decide,
+    Change, Code, Decision, Limit, LimitSubject, LimitTerms, Op as Fact, Period, PeriodClock,
+    SessionOptions, Time, decide,
 };
 use scurry_model::{Op, Request, ScriptedPair, name};
 
@@ -29,7 +29,8 @@ fn set(
     cycle: (Option<Period>, Option<i64>),
 ) -> Op {
     let (period, offset_minutes) = cycle;
-    let terms = LimitTerms::Set { counted, amount, period, offset_minutes };
+    let clock = PeriodClock { offset_minutes, ..PeriodClock::NONE };
+    let terms = LimitTerms::Set { counted, amount, period, clock };
     Op::Limit { txn: txn.to_string(), limit: name(limit), terms }
 }
 
