@@ -10,7 +10,7 @@ from ._commands import *
 from ._errors import Denied, OutcomeUnknown, Refused, ScurryError, ServerError, UnexpectedReply, Unreachable
 from ._meter import Hold
 from ._retry import Retry
-from ._store import Session, Store
+from ._store import Session, Sessions, Store
 
 __all__ = [
     "Command",
@@ -22,6 +22,7 @@ __all__ = [
     "ScurryError",
     "ServerError",
     "Session",
+    "Sessions",
     "Store",
     "UnexpectedReply",
     "Unreachable",

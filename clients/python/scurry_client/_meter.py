@@ -22,6 +22,8 @@ from ._commands import Answer, OutOfWindow, ReserveItem, TerminateItem, UnknownS
 from ._errors import Denied, OutcomeUnknown, Refused, ScurryError, Unreachable
 
 R = TypeVar("R")
+Overrun = Literal["overdraw", "clamp", "held"]
+"""The treatment of use that no hold covers: a debt, up to the floors, or nothing beyond the hold."""
 REMEMBERED = 200.0
 """Seconds for which the client relies on the server to remember a finished session (the server remembers it for
 240)."""
@@ -66,6 +68,8 @@ class Request:
 
     command: Command[Answer]
     used: dict[str, int] = field(default_factory=dict)
+    keeps: bool = False
+    """Whether a denied item keeps its hold."""
     sent: float = field(default_factory=time.monotonic)
 
 
@@ -77,7 +81,7 @@ class Meter:
         *,
         id: str | None,
         ttl: float | None,
-        overrun: Literal["overdraw", "clamp"] | None,
+        overrun: Overrun | None,
         late_use: bool,
     ) -> None:
         self.account = account
@@ -130,23 +134,33 @@ class Meter:
         )
         return (yield from self.ask(Request(command)))
 
-    def extend(self, amount: int, key: str | int | None, minimum: int | None) -> Flow[int]:
+    def extend(self, amount: int, key: str | int | None, minimum: int | None, keep: bool) -> Flow[int]:
         """Adds `amount` to the hold and returns the unused rest of it. Raises `Denied` if less than `minimum` more is
-        available; the available part is held."""
+        available: the available part is held, or with `keep` the unused rest as before."""
         yield from self.resolve()
         item = self.item(key)
-        least = item.left + (amount if minimum is None else minimum)
-        request = self.update({str(item.key): amount})
+        more = amount if minimum is None else minimum
+        least = item.left + more
+        request = self.update({str(item.key): amount}, {str(item.key): more} if keep else None)
         answer = yield from self.ask(request)
         if item.held < least:
-            # The server does not deny this: it granted the part that was available.
-            raise denial_of_part(request.command, answer, item)
+            # The server does not deny a part that it granted, nor a request of which other items were granted.
+            raise denial_of_item(request.command, answer, item)
         return item.left
 
     def report(self) -> Flow[Answer]:
         """Reports the use, keeps the rest on hold, and restarts the time to live."""
         yield from self.resolve()
         return (yield from self.ask(self.update({})))
+
+    def cancel(self) -> Flow[None]:
+        """Ends a session whose RESERVE is in doubt: if the RESERVE arrives later, it opens nothing."""
+        if self.in_doubt is None:
+            return
+        # The session is unknown to CANCEL if it has already ended.
+        with suppress(UnknownSession):
+            yield commands.release(self.account, self.id, cancel=True)
+        self.in_doubt = None
 
     def settle(self) -> Flow[Answer | None]:
         """Ends the session: the use is debited, and the rest returns to the account."""
@@ -186,16 +200,22 @@ class Meter:
 
     # ---- Requests --------------------------------------------------------------------------
 
-    def update(self, more: dict[str, int]) -> Request:
+    def update(self, more: dict[str, int], least: dict[str, int] | None = None) -> Request:
+        """Returns the request that reports all use and holds `more` in addition to the unused rest.
+
+        With `least` each item gets at least its rest and that amount more, or keeps its rest.
+        """
         used = {key: item.unreported for key, item in self.items.items() if item.unreported or key in more}
         rows = []
         for key, amount in used.items():
             item = self.items[key]
             wanted = item.left + more.get(key, 0)
-            asked = (wanted, 1) if wanted else (None, None)
+            minimum = 1 if least is None else max(1, item.left + least.get(key, 0))
+            asked = (wanted, minimum) if wanted else (None, None)
             rows.append(UpdateItem(item.key, item.unit, amount, *asked))
-        command = commands.update(self.account, self.id, self.number, items=rows)
-        return Request(command, used)
+        keeps = least is not None
+        command = commands.update(self.account, self.id, self.number, keephold=keeps, items=rows)
+        return Request(command, used, keeps)
 
     def terminate(self, used: dict[str, int], *, late: bool) -> Request:
         rows = [TerminateItem(self.items[key].key, self.items[key].unit, amount) for key, amount in used.items()]
@@ -255,7 +275,10 @@ class Meter:
             self.items[key].reported += amount
         for row in answer.items:
             item = self.items[str(row.key)]
-            item.held = row.granted
+            if request.keeps and row.code == "CREDIT_LIMIT_REACHED":
+                item.held = max(0, item.held - request.used[str(row.key)])
+            else:
+                item.held = row.granted
             self.uncollected += row.uncollected
         if not self.is_open:
             for item in self.items.values():
@@ -277,9 +300,10 @@ def whole_ms(ttl: float) -> int:
     return round(ttl * 1000)
 
 
-def denial_of_part(command: Command[Answer], answer: Answer, item: Item) -> Denied:
+def denial_of_item(command: Command[Answer], answer: Answer, item: Item) -> Denied:
     whole = denial(command, answer)
-    return Denied("CREDIT_LIMIT_REACHED", None, answer, item=item.key, account=whole.account)
+    cause = next((row.cause for row in answer.items if str(row.key) == str(item.key)), None)
+    return Denied("CREDIT_LIMIT_REACHED", cause, answer, item=item.key, account=whole.account)
 
 
 def drive(flow: Flow[R], run: Callable[[Command[Answer]], Answer]) -> R:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+import uuid
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from types import TracebackType
-from typing import Any, Literal, Protocol, Self, TypeVar
+from typing import Any, Protocol, Self, TypeVar
 
 from . import _spans
 from ._answer import answer
 from ._command import Command
 from ._commands import Answer
 from ._connect import DEFAULT_URL, connection
-from ._errors import ScurryError
-from ._meter import Hold, Meter, drive
+from ._errors import Denied, ScurryError
+from ._meter import Hold, Meter, Overrun, drive
 from ._methods import SyncCommands
 from ._retry import Attempts, Contact, Retry
 
@@ -81,7 +82,7 @@ class Store(SyncCommands):
         minimum: int | None = None,
         holds: Sequence[Hold] = (),
         ttl: float | None = None,
-        overrun: Literal["overdraw", "clamp"] | None = None,
+        overrun: Overrun | None = None,
         late_use: bool = True,
         id: str | None = None,
     ) -> Session:
@@ -91,8 +92,9 @@ class Store(SyncCommands):
         is how long the session may stay silent, in seconds (20 minutes unless given here or to the server): then the
         server returns the hold by itself, so that a client that dies does not keep it for ever. `minimum` is the
         smallest hold worth having (all of it if omitted), and `holds` sets aside several items instead of one.
-        `overrun` decides about use beyond the account's balance. If the time to live has run out, use is debited late,
-        unless `late_use` is False.
+        `overrun` decides about use beyond the hold: it is debited, and makes a debt if the balance is too small
+        ("overdraw"), is debited down to the floors ("clamp"), or not at all ("held"). `uncollected` is the rest. If the
+        time to live has run out, use is debited late, unless `late_use` is False; "held" debits nothing late.
         """
         meter = Meter(
             account,
@@ -103,6 +105,31 @@ class Store(SyncCommands):
             late_use=late_use,
         )
         return Session(self, meter)
+
+    def sessions(
+        self,
+        holds: Iterable[tuple[str, Hold | Sequence[Hold]]],
+        *,
+        ttl: float | None = None,
+        overrun: Overrun | None = None,
+        late_use: bool = True,
+        id: str | None = None,
+    ) -> Sessions:
+        """Opens a charging session on each of several accounts, or on none, for a `with` block.
+
+        `holds` names each account with its hold, or with a list of them: `[("alice", Hold("call", "cent", 50)), ...]`.
+        The accounts may be on any threads and nodes. They are reserved in this order. If one is denied or refused, the
+        sessions opened before are ended with no debit, and that error is raised; `Denied.account` names the account.
+        If an answer is lost, the session in doubt is cancelled too, so that its RESERVE opens nothing if it arrives
+        later: `store.run(error.command)` does not open it again.
+
+        Leaving the block settles each session as `session` does, the last one first. If one is not settled, the others
+        are still settled; the first error is raised, and has the others as notes. If the client dies, the holds end
+        after `ttl`: choose a short one. All sessions have the same id, so an account occurs only once; other parameters
+        are those of `session`.
+        """
+        found = meters(holds, id=id, ttl=ttl, overrun=overrun, late_use=late_use)
+        return Sessions([Session(self, meter) for meter in found])
 
 
 def one_or_many(
@@ -115,6 +142,25 @@ def one_or_many(
     if unit is None or hold is None:
         raise ValueError("say how much to hold, and of which unit")
     return (Hold(item, unit, hold, minimum),)
+
+
+def meters(
+    holds: Iterable[tuple[str, Hold | Sequence[Hold]]],
+    *,
+    id: str | None,
+    ttl: float | None,
+    overrun: Overrun | None,
+    late_use: bool,
+) -> list[Meter]:
+    """Returns a meter for each account, all with one id. Refuses a second session with the same account and id."""
+    id = id or uuid.uuid4().hex
+    found: dict[str, Meter] = {}
+    for account, held in holds:
+        if account in found:
+            raise ValueError(f"{account} occurs twice: give its holds as one list")
+        items = [held] if isinstance(held, Hold) else held
+        found[account] = Meter(account, items, id=id, ttl=ttl, overrun=overrun, late_use=late_use)
+    return list(found.values())
 
 
 class SessionState:
@@ -157,9 +203,15 @@ class SessionState:
         self._meter.use(amount, item)
 
 
-def note(error: BaseException, session: str, why: ScurryError) -> None:
+def note(error: BaseException, session: SessionState, why: ScurryError, *, what: str = "settled") -> None:
     """Adds a note to an exception that goes on although the session was not settled; its time to live ends the hold."""
-    error.add_note(f"session {session} was not settled: {why}")
+    error.add_note(f"session {session.id} of {session.account} was not {what}: {why}")
+
+
+def note_account(error: BaseException, session: SessionState) -> None:
+    """Adds the account to an error that does not name it."""
+    if isinstance(error, ScurryError) and not isinstance(error, Denied):
+        error.add_note(f"the error is about session {session.id} of {session.account}")
 
 
 class Session(SessionState):
@@ -188,14 +240,18 @@ class Session(SessionState):
             except ScurryError as why:
                 if error is None:
                     raise
-                note(error, self.id, why)
+                note(error, self, why)
 
-    def extend(self, amount: int, item: str | int | None = None, *, minimum: int | None = None) -> int:
+    def extend(
+        self, amount: int, item: str | int | None = None, *, minimum: int | None = None, keep: bool = False
+    ) -> int:
         """Reports use and adds `amount` to the unused rest of the hold. Returns the unused rest afterwards.
 
-        Raises `Denied` when less than `minimum` more is available (all of it unless given). The available part is held.
+        Raises `Denied` when less than `minimum` more is available (all of it unless given). Without `keep` the session
+        then holds the part that is available. With `keep` it then holds the unused rest as before and nothing more.
+        The time to live restarts in both cases.
         """
-        return drive(self._meter.extend(amount, item, minimum), self._store.run)
+        return drive(self._meter.extend(amount, item, minimum, keep), self._store.run)
 
     def report(self) -> Answer:
         """Reports use now, keeps the rest on hold, and restarts the time to live."""
@@ -204,3 +260,35 @@ class Session(SessionState):
     def settle(self) -> Answer | None:
         """Ends the session, as leaving the block does; returns None if it has already ended."""
         return drive(self._meter.settle(), self._store.run)
+
+    def _cancel(self, error: BaseException) -> None:
+        """Ends this session if it is in doubt whether it was opened."""
+        try:
+            drive(self._meter.cancel(), self._store.run)
+        except ScurryError as why:
+            note(error, self, why, what="cancelled")
+
+
+class Sessions:
+    """Sessions of a `Store` that open together or not at all."""
+
+    def __init__(self, sessions: Sequence[Session]) -> None:
+        self._sessions = tuple(sessions)
+        self._opened = ExitStack()
+
+    def __enter__(self) -> tuple[Session, ...]:
+        with ExitStack() as opened:
+            for session in self._sessions:
+                try:
+                    opened.enter_context(session)
+                except BaseException as error:
+                    note_account(error, session)
+                    session._cancel(error)
+                    raise
+            self._opened = opened.pop_all()
+        return self._sessions
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._opened.__exit__(kind, error, trace)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Iterable, Sequence
+from contextlib import AsyncExitStack, ExitStack
 from types import TracebackType
-from typing import Any, Literal, Protocol, Self, TypeVar
+from typing import Any, Protocol, Self, TypeVar
 
 from . import _spans
 from ._answer import answer
@@ -14,10 +14,10 @@ from ._command import Command
 from ._commands import Answer
 from ._connect import DEFAULT_URL, connection
 from ._errors import ScurryError
-from ._meter import Hold, Meter, drive_async
+from ._meter import Hold, Meter, Overrun, drive_async
 from ._methods import AsyncCommands
 from ._retry import Attempts, Contact, Retry
-from ._store import SessionState, note, one_or_many
+from ._store import SessionState, meters, note, note_account, one_or_many
 
 R = TypeVar("R")
 
@@ -75,7 +75,7 @@ class Store(AsyncCommands):
         minimum: int | None = None,
         holds: Sequence[Hold] = (),
         ttl: float | None = None,
-        overrun: Literal["overdraw", "clamp"] | None = None,
+        overrun: Overrun | None = None,
         late_use: bool = True,
         id: str | None = None,
     ) -> Session:
@@ -89,6 +89,20 @@ class Store(AsyncCommands):
             late_use=late_use,
         )
         return Session(self, meter)
+
+    def sessions(
+        self,
+        holds: Iterable[tuple[str, Hold | Sequence[Hold]]],
+        *,
+        ttl: float | None = None,
+        overrun: Overrun | None = None,
+        late_use: bool = True,
+        id: str | None = None,
+    ) -> Sessions:
+        """Opens a charging session on each of several accounts, or on none, for an `async with` block: see
+        `scurry_client.Store.sessions`."""
+        found = meters(holds, id=id, ttl=ttl, overrun=overrun, late_use=late_use)
+        return Sessions([Session(self, meter) for meter in found])
 
 
 class Session(SessionState):
@@ -117,14 +131,18 @@ class Session(SessionState):
             except ScurryError as why:
                 if error is None:
                     raise
-                note(error, self.id, why)
+                note(error, self, why)
 
-    async def extend(self, amount: int, item: str | int | None = None, *, minimum: int | None = None) -> int:
+    async def extend(
+        self, amount: int, item: str | int | None = None, *, minimum: int | None = None, keep: bool = False
+    ) -> int:
         """Reports use and adds `amount` to the unused rest of the hold. Returns the unused rest afterwards.
 
-        Raises `Denied` when less than `minimum` more is available (all of it unless given). The available part is held.
+        Raises `Denied` when less than `minimum` more is available (all of it unless given). Without `keep` the session
+        then holds the part that is available. With `keep` it then holds the unused rest as before and nothing more.
+        The time to live restarts in both cases.
         """
-        return await drive_async(self._meter.extend(amount, item, minimum), self._store.run)
+        return await drive_async(self._meter.extend(amount, item, minimum, keep), self._store.run)
 
     async def report(self) -> Answer:
         """Reports use now, keeps the rest on hold, and restarts the time to live."""
@@ -133,3 +151,35 @@ class Session(SessionState):
     async def settle(self) -> Answer | None:
         """Ends the session, as leaving the block does; returns None if it has already ended."""
         return await drive_async(self._meter.settle(), self._store.run)
+
+    async def _cancel(self, error: BaseException) -> None:
+        """Ends this session if it is in doubt whether it was opened."""
+        try:
+            await drive_async(self._meter.cancel(), self._store.run)
+        except ScurryError as why:
+            note(error, self, why, what="cancelled")
+
+
+class Sessions:
+    """Sessions of a `Store` that open together or not at all."""
+
+    def __init__(self, sessions: Sequence[Session]) -> None:
+        self._sessions = tuple(sessions)
+        self._opened = AsyncExitStack()
+
+    async def __aenter__(self) -> tuple[Session, ...]:
+        async with AsyncExitStack() as opened:
+            for session in self._sessions:
+                try:
+                    await opened.enter_async_context(session)
+                except BaseException as error:
+                    note_account(error, session)
+                    await session._cancel(error)
+                    raise
+            self._opened = opened.pop_all()
+        return self._sessions
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._opened.__aexit__(kind, error, trace)

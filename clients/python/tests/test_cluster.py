@@ -9,7 +9,7 @@ from redis.asyncio.cluster import RedisCluster as AsyncCluster
 from redis.cluster import RedisCluster
 from server import Server
 
-from scurry_client import NewBucket, Store, aio, commands
+from scurry_client import Hold, NewBucket, Store, aio, commands
 from scurry_client.events import Following, MemoryPositions, batches
 
 ACCOUNTS = [f"org-{number}" for number in range(8)]
@@ -25,6 +25,11 @@ def test_sessions_of_many_accounts(tmp_path: Path) -> None:
                 session.extend(50)
         for account in ACCOUNTS:
             assert store.get(account).buckets[0].available == 900
+        with store.sessions([(account, Hold("-", "ucent", 300)) for account in ACCOUNTS]) as sessions:
+            for session in sessions:
+                session.use(100)
+        for account in ACCOUNTS:
+            assert store.get(account).buckets[0].available == 800
         pair = ("{acme}", "{acme}:team")
         for account in pair:
             store.create(account, buckets=[NewBucket("main", "ucent", 1000)])

@@ -102,6 +102,23 @@ def test_a_report_that_never_arrived_is_sent_at_the_end(store: Store) -> None:
     assert balance(store) == (900, 0)
 
 
+@pytest.mark.parametrize("fate", ["request", "answer"])
+@pytest.mark.parametrize(("more", "left"), [(100, 300), (5000, 200)], ids=["granted", "denied"])
+def test_an_extension_that_keeps_is_sent_again_in_the_same_words(store: Store, fate: str, more: int, left: int) -> None:
+    fates = iter([None, fate, *[None] * 3])
+    faulty = Faulty(store.connection, lambda *_: next(fates))
+    with Store(faulty, retry=NONE).session("org-7", unit="ucent", hold=300) as session:
+        session.use(100)
+        with pytest.raises(OutcomeUnknown):
+            session.extend(more, keep=True)
+        session.report()
+        assert (session.held(), session.left()) == (left, left)
+        assert balance(store) == (900 - left, left)
+    assert "KEEPHOLD" in faulty.sent[1]
+    assert faulty.sent[1] == faulty.sent[2]
+    assert balance(store) == (900, 0)
+
+
 def test_an_exception_is_not_hidden_by_a_lost_connection(store: Store) -> None:
     fates = iter([None, "request"])
     shaky = Store(Faulty(store.connection, lambda *_: next(fates)), retry=NONE)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+import time
 
 import pytest
 from server import until
 
-from scurry_client import Denied, Hold, NewBucket, Store, UnknownSession, aio
+from scurry_client import Denied, Hold, NewBucket, SessionExists, Store, UnknownSession, aio
 
 
 def balance(store: Store, account: str = "org-7") -> tuple[int, int]:
@@ -70,6 +71,81 @@ def test_an_extension_that_is_denied_leaves_the_hold(store: Store) -> None:
         assert session.extend(100, minimum=0) == 900
         session.use(900)
     assert balance(store) == (0, 0)
+
+
+def test_an_extension_that_keeps_is_granted_whole_or_leaves_the_hold_as_it_was(store: Store) -> None:
+    with store.session("org-7", unit="ucent", hold=300) as session:
+        session.use(100)
+        assert session.extend(200, keep=True) == 400
+        assert balance(store) == (500, 400)
+        session.use(50)
+        with pytest.raises(Denied) as denied:
+            session.extend(501, keep=True)
+        assert (denied.value.reason, denied.value.item, denied.value.account) == ("balance", "-", "org-7")
+        assert (session.held(), session.left(), session.used()) == (350, 350, 150)
+        assert balance(store) == (500, 350)
+        assert session.extend(500, keep=True) == 850
+        session.use(900)
+        with pytest.raises(Denied):
+            session.extend(1, keep=True)
+        assert session.held() == 0
+    assert balance(store) == (-50, 0)
+
+
+def test_an_extension_that_keeps_takes_a_part_that_is_enough(store: Store) -> None:
+    with store.session("org-7", unit="ucent", hold=600) as session:
+        session.use(100)
+        with pytest.raises(Denied):
+            session.extend(1000, minimum=401, keep=True)
+        assert (session.left(), balance(store)) == (500, (400, 500))
+        assert session.extend(1000, minimum=400, keep=True) == 900
+        assert session.extend(1000, minimum=0, keep=True) == 900
+        assert balance(store) == (0, 900)
+
+
+def test_an_extension_that_is_denied_restarts_the_time_to_live(store: Store) -> None:
+    with store.session("org-7", unit="ucent", hold=300, ttl=60) as session:
+        before = store.get_session("org-7", session.id).session.deadline
+        until(lambda: time.time() * 1000 + 60_000 > before + 1, "a later moment")
+        with pytest.raises(Denied):
+            session.extend(5000, keep=True)
+        assert store.get_session("org-7", session.id).session.deadline > before
+
+
+def test_an_item_that_is_denied_keeps_its_hold_beside_one_that_is_granted(store: Store) -> None:
+    with store.session("org-7", holds=[Hold("input", "ucent", 400), Hold("output", "ucent", 500)]) as session:
+        session.use(100, "input")
+        session.use(150, "output")
+        with pytest.raises(Denied) as denied:
+            session.extend(200, "output", keep=True)
+        assert (denied.value.item, denied.value.reason) == ("output", "balance")
+        assert (session.left("input"), session.left("output")) == (300, 350)
+        assert balance(store) == (100, 650)
+    assert balance(store) == (750, 0)
+
+
+def test_an_item_that_gets_less_than_its_rest_keeps_it(store: Store) -> None:
+    with store.session("org-7", holds=[Hold("input", "ucent", 400), Hold("output", "ucent", 500)]) as session:
+        store.limit("org-7", "l1", "cap", unit="ucent", item="input", amount=250)
+        session.use(100, "input")
+        assert session.extend(50, "output", keep=True) == 550
+        assert (session.held("input"), session.left("input")) == (300, 300)
+        assert balance(store) == (50, 850)
+    assert balance(store) == (900, 0)
+
+
+def test_a_session_of_which_no_more_than_the_hold_is_debited(store: Store) -> None:
+    with store.session("org-7", unit="ucent", hold=300, overrun="held") as session:
+        session.use(450)
+    assert balance(store) == (700, 0)
+    assert session.uncollected == 150
+
+
+def test_a_session_that_is_cancelled_before_it_is_opened_holds_nothing(store: Store) -> None:
+    store.release("org-7", "job-1", cancel=True)
+    with pytest.raises(SessionExists), store.session("org-7", unit="ucent", hold=300, id="job-1"):
+        pass
+    assert balance(store) == (1000, 0)
 
 
 def test_use_beyond_the_hold_is_debited(store: Store) -> None:
