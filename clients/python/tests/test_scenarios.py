@@ -15,8 +15,13 @@ from scurry_client import Command, Denied, Refused, ScurryError, ServerError, St
 
 ALL = scripts()
 CLOCKLESS = [script for script in ALL if not script.sets_clock and (not script.doors or "server" in script.doors)]
-# Words that no typed call produces: an option with the name of a unit, and a prefix that a chain does not need.
-UNTYPED = {"SCUR.DEBIT b d1 item 2", "SCUR.CHAIN {m}a 4 scur.Debit t7 cent 1"}
+# Words that no typed call produces: an option with the name of a unit, a prefix that a chain does not need, and an option
+# before the amount.
+UNTYPED = {
+    "SCUR.DEBIT b d1 item 2",
+    "SCUR.CHAIN {m}a 4 scur.Debit t7 cent 1",
+    "SCUR.REFUND r r2 d1 carry 50",
+}
 
 
 class Recorder:

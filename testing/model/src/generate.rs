@@ -5,8 +5,11 @@ mod balance;
 mod chain;
 mod session;
 
-use crate::{CommandOrTick, Event, Op, Pair, Random, name};
-use scurry_ledger::{Cycle, LimitTerms, Limits, Name, NewBucket, Overrun, Status, Time};
+use crate::{CommandOrTick, Event, Op, Pair, Random, Request, name};
+use scurry_ledger::{
+    Cycle, Item, ItemRequest, Limit, LimitSubject, LimitTerms, Limits, Name, NewBucket, Overrun,
+    Status, Time,
+};
 
 const UNITS: &[&str] = &["oct", "sec"];
 const BUCKETS: &[&str] = &["a", "aa", "B", "b"];
@@ -153,6 +156,30 @@ impl Generator {
         starts.min().filter(|&start| start < last).map(|start| start.0)
     }
 
+    /// Returns now and then an UPDATE that reports no use of what a limit counts, if more than its amount is still held in
+    /// a new period.
+    fn use_of_nothing(&mut self, pair: &Pair) -> Option<Op> {
+        let (account, now) = (pair.account.as_ref()?, Time(self.clock));
+        let is_new = |limit: &&Limit| {
+            limit.held > limit.amount && limit.cycle.start(now) > limit.period_start
+        };
+        let limit = account.limits.iter().find(is_new)?;
+        let counts = |item: &&Item| match limit.counted {
+            LimitSubject::Units { unit, item: key } => {
+                unit == item.unit && key.is_none_or(|key| key == item.key)
+            }
+            LimitSubject::Sessions => false,
+        };
+        let mut open = account.sessions.iter().filter(|session| session.deadline > now);
+        let found = open.find_map(|open| open.items.iter().find(counts).map(|item| (open, item)));
+        let (session, item) = found.filter(|_| self.random.one_in(2))?;
+        let number = session.answers.last_request().unwrap_or(0).wrapping_add(1);
+        let mut request = Request::new(&String::from_utf8_lossy(session.id.as_bytes()), number);
+        let (key, unit, used) = (item.key, item.unit, Some(0));
+        request.items.push(ItemRequest { key, unit, used, requested: None, min: None });
+        Some(Op::Update(request))
+    }
+
     fn some_deadline(&mut self, pair: &Pair) -> i64 {
         let Some(account) = &pair.account else { return self.clock };
         let mut times: Vec<Time> = account.sessions.iter().map(|s| s.deadline).collect();
@@ -176,6 +203,9 @@ impl Generator {
         let status = pair.account.as_ref().map(|account| account.status);
         if status.is_none() && !self.random.one_in(20) {
             return self.create(pair);
+        }
+        if let Some(update) = self.use_of_nothing(pair) {
+            return update;
         }
         if status == Some(Status::Suspended) && self.random.one_in(4) {
             return Op::status(Status::Active);

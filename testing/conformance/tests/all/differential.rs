@@ -69,7 +69,7 @@ const SHAPES: [&str; 63] = [
     "SCUR.DUMP A",
     "SCUR.DUMP A",
     "SCUR.LOAD A IMAGE",
-    "SCUR.LOAD A IMAGE",
+    "SCUR.LOAD A IMAGE REPLACE",
     "SCUR.LOAD A IMAGE REPLACE",
 ];
 /// Commands for chains, and one that a chain refuses.
