@@ -36,15 +36,15 @@ impl Taken {
 impl Account {
     /// Returns the least debt that was noted since units of an ended period were taken.
     pub(crate) fn least_debt_since(&self, bucket: BucketNo, taken: Taken) -> i64 {
-        let known = self.carried.iter().filter(|debt| debt.bucket == bucket);
-        known.filter(|debt| taken.is_since(debt)).last().map_or(0, |debt| debt.amount)
+        let mut known = self.carried.iter().filter(|debt| debt.bucket == bucket);
+        known.rfind(|debt| taken.is_since(debt)).map_or(0, |debt| debt.amount)
     }
 
     /// Reports whether a refill of this bucket now would note a debt in addition to as many as are kept.
     pub(crate) fn forgets_a_debt_for(&self, bucket: &Bucket) -> bool {
-        let known = self.carried.iter().filter(|debt| debt.bucket == bucket.no);
+        let mut known = self.carried.iter().filter(|debt| debt.bucket == bucket.no);
         let is_greater = |last: &CarriedDebt| bucket.available < -last.amount;
-        known.clone().count() >= ENTRIES_MAX && known.last().is_some_and(is_greater)
+        known.clone().count() >= ENTRIES_MAX && known.next_back().is_some_and(is_greater)
     }
 
     /// Notes the debt that a refill meets, at the end of the bucket's present period.

@@ -16,7 +16,6 @@ pub(crate) enum RequestKind {
 
 /// Parses an option of a session request other than DATA; returns false if `word` is none that this kind of request
 /// takes.
-#[expect(clippy::inline_always, reason = "one caller, on the path of every request")]
 #[inline(always)]
 pub(crate) fn session_option<'a>(
     kind: RequestKind,

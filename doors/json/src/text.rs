@@ -210,6 +210,7 @@ impl JsonSchema for Period {
             "description": "When something resets: none, a period of the calendar, or so many minutes, hours or days.",
             "type": "string",
             "pattern": format!("^(none|{PERIODS})$"),
+            "examples": ["day"],
         })
     }
 }
@@ -245,6 +246,7 @@ impl JsonSchema for Recurring {
             "description": "When a bucket is refilled: a period of the calendar, or so many minutes, hours or days.",
             "type": "string",
             "pattern": format!("^({PERIODS})$"),
+            "examples": ["month"],
         })
     }
 }
@@ -278,6 +280,7 @@ impl JsonSchema for Zone {
             "type": "string",
             "maxLength": ledger::ZONE_NAME_LEN_MAX,
             "pattern": "^[A-Za-z0-9/_+-]+$",
+            "examples": ["Europe/Berlin"],
         })
     }
 }

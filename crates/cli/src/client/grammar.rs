@@ -275,7 +275,7 @@ mod tests {
         let typed = hint("SCUR.RESERVE a s 0 tcc 5 ITEM 1");
         assert_eq!(
             typed,
-            "unit REQUESTED n [VALIDITY duration] [OVERRUN overdraw|clamp] [CLOSEONDENIAL|KEEPOPEN] [DATA blob] \
+            "unit REQUESTED n [VALIDITY duration] [OVERRUN overdraw|clamp|held] [CLOSEONDENIAL|KEEPOPEN] [DATA blob] \
              [MIN n] [ITEM key unit REQUESTED n [MIN n]]..."
         );
         assert!(hint("SET k v").starts_with("[NX|XX|IFEQ value] [GET] [EX s|PX ms|"));

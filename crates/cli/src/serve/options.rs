@@ -391,7 +391,7 @@ mod tests {
             "expected a sequence",
             "expected a table of ",
             "expected a text or a number",
-            "use overdraw or clamp",
+            "use overdraw, clamp or held",
             "use the 16 hexadecimal digits",
         ];
         let mut refused = 0;

@@ -38,7 +38,7 @@ impl Document {
         if schema.get("discriminator").is_some() {
             return self.sample(&schema["oneOf"][0]);
         }
-        if let Some(word) = schema["enum"].get(0) {
+        if let Some(word) = schema["enum"].get(0).or_else(|| schema["examples"].get(0)) {
             return word.clone();
         }
         match kind(schema) {
