@@ -238,7 +238,6 @@ pub(crate) fn reserve(input: &Input) -> Result<Request, Problem> {
         },
         blob: body.data.as_ref().map(|data| &data.0[..]),
         items: &items.collect::<Vec<_>>(),
-        ..SessionRequest::default()
     };
     write(input, &Command::Reserve(request))
 }
@@ -295,7 +294,6 @@ pub(crate) fn update(input: &Input) -> Result<Request, Problem> {
         },
         blob: body.data.as_ref().map(|data| &data.0[..]),
         items: &items.collect::<Vec<_>>(),
-        ..SessionRequest::default()
     };
     write(input, &Command::Update(request))
 }
