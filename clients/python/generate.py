@@ -105,7 +105,7 @@ OPTIONS = {name: {"AMOUNT": "allowance"} for name in ("SCUR.CREATE", "SCUR.TOPUP
 # Commands without an id that have no further effect when they are sent again.
 REPEATABLE = {"SCUR.STATUS", "SCUR.RELEASE", "SCUR.CHAIN"}
 # Options that make a command repeatable.
-IDS = {"TXN", "VERSION"}
+IDS = {"TXN", "VERSION", "IFTXN"}
 
 
 # ---- Grammars ----------------------------------------------------------------------------------

@@ -1003,16 +1003,18 @@ def status(
     return Command(tuple(words), Provisioned.read, True)
 
 
-def delete(account: str, *, force: bool = False) -> Command[Deleted]:
+def delete(account: str, *, force: bool = False, iftxn: str | None = None) -> Command[Deleted]:
     """Deletes a closed and empty account; FORCE does not wait until remembered ids are forgotten.
 
-    Answers besides OK: INVALID, UNKNOWN_ACCOUNT, NOT_EMPTY.
+    Answers besides OK: INVALID, UNKNOWN_ACCOUNT, UNKNOWN_TRANSACTION, NOT_EMPTY.
     """
     words: list[Word] = ["SCUR.DELETE"]
     words += [account]
     if force:
         words.append("FORCE")
-    return Command(tuple(words), Deleted.read, False)
+    if iftxn is not None:
+        words += ["IFTXN", iftxn]
+    return Command(tuple(words), Deleted.read, iftxn is not None)
 
 
 def topup(

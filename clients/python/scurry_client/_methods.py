@@ -74,9 +74,9 @@ class SyncCommands:
         """Sets the status of an account and its identities; an empty value removes an identity, closed is final."""
         return self.run(commands.status(account, status, txn=txn, identities=identities))
 
-    def delete(self, account: str, *, force: bool = False) -> Deleted:
+    def delete(self, account: str, *, force: bool = False, iftxn: str | None = None) -> Deleted:
         """Deletes a closed and empty account; FORCE does not wait until remembered ids are forgotten."""
-        return self.run(commands.delete(account, force=force))
+        return self.run(commands.delete(account, force=force, iftxn=iftxn))
 
     def topup(
         self,
@@ -440,9 +440,9 @@ class AsyncCommands:
         """Sets the status of an account and its identities; an empty value removes an identity, closed is final."""
         return await self.run(commands.status(account, status, txn=txn, identities=identities))
 
-    async def delete(self, account: str, *, force: bool = False) -> Deleted:
+    async def delete(self, account: str, *, force: bool = False, iftxn: str | None = None) -> Deleted:
         """Deletes a closed and empty account; FORCE does not wait until remembered ids are forgotten."""
-        return await self.run(commands.delete(account, force=force))
+        return await self.run(commands.delete(account, force=force, iftxn=iftxn))
 
     async def topup(
         self,

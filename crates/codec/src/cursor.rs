@@ -19,7 +19,7 @@ pub enum Malformed {
     Number,
     /// A name is empty, longer than 16 bytes, or has bytes that are not printable.
     Name,
-    /// An id is empty, longer than 64 bytes, or has bytes that are not printable.
+    /// An id is empty, longer than 255 bytes, or has bytes that are not printable.
     Id,
     /// A number that selects one of several choices has no meaning.
     Choice,
@@ -225,7 +225,7 @@ impl fmt::Display for Malformed {
             Malformed::Ends => "the bytes end inside of something",
             Malformed::Number => "a number is too large or longer than it must be",
             Malformed::Name => "a name is not 1 to 16 printable bytes",
-            Malformed::Id => "an id is not 1 to 64 printable bytes",
+            Malformed::Id => "an id is not 1 to 255 printable bytes",
             Malformed::Choice => "a number stands for nothing that is known",
             Malformed::Zone => {
                 "it has a time zone that this version does not know: use a newer version"

@@ -89,7 +89,7 @@ impl<'n> NeededParts<'n> {
             Command::Create(Create { txn, .. }) | Command::Status { txn, .. } => {
                 needed.transactions.extend(*txn);
             }
-            Command::Delete { .. } => {}
+            Command::Delete { if_txn, .. } => needed.transactions.extend(*if_txn),
         }
         needed
     }

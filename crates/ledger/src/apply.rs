@@ -135,7 +135,7 @@ impl Account {
                 // An identity that is set again moves to the end of the order.
                 self.identities.retain(|identity| identity.kind != *kind);
                 if !value.as_bytes().is_empty() {
-                    self.identities.push(Identity { kind: *kind, value: *value });
+                    self.identities.push(Identity { kind: *kind, value: value.clone() });
                 }
             }
             Op::AddBucket { id, unit, terms } => self.add_bucket(*id, *unit, terms, at),
@@ -221,7 +221,7 @@ impl Account {
             Op::OpenSession { id, terms } => {
                 named.add(self.sessions.len());
                 self.sessions.push(Session {
-                    id: *id,
+                    id: id.clone(),
                     version: 0,
                     validity_ms: 0,
                     tcc_ms: 0,

@@ -275,6 +275,14 @@ impl Op {
             | Op::Remember(_)
             | Op::SetLimit(_)
             | Op::NoteLate(_) => drop(self),
+            Op::NameSession(ref id)
+            | Op::OpenSession { ref id, .. }
+            | Op::SetIdentity { value: ref id, .. }
+            | Op::NoteRefund { debit: ref id, .. }
+                if id.is_on_heap() =>
+            {
+                drop(self);
+            }
             op => mem::forget(op),
         }
     }

@@ -22,6 +22,8 @@ pub enum Command<'a> {
     Delete {
         /// Whether remembered ids are forgotten as well.
         force: bool,
+        /// Transaction that the account must remember. With it the command may be repeated.
+        if_txn: Option<&'a [u8]>,
     },
     /// `SCUR.TOPUP`: refill.
     TopUp {

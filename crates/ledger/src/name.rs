@@ -1,9 +1,11 @@
-//! Short and long identifiers, stored inline so that an account can be copied without heap allocations.
+//! Short and long identifiers. Those of usual lengths are stored inline, so that an account can be copied without heap
+//! allocations for them.
 
+use alloc::boxed::Box;
 use core::fmt;
 
 /// Longest session id, transaction id and identity value, bytes.
-pub const ID_LEN_MAX: usize = 64;
+pub const ID_LEN_MAX: usize = 255;
 /// Longest unit, bucket, counter and identity kind, bytes.
 pub const NAME_LEN_MAX: usize = 16;
 
@@ -151,24 +153,32 @@ impl fmt::Debug for Name {
     }
 }
 
-/// A session id, a transaction id or an identity value: 0 to 64 bytes of printable ASCII. Only the value of a removed
-/// identity is empty.
-#[derive(Clone, Copy)]
-pub struct Id {
-    len: u8,
-    bytes: [u8; ID_LEN_MAX],
+/// A session id, a transaction id or an identity value: 0 to 255 bytes of printable ASCII. Only the value of a removed
+/// identity is empty. An id of up to 62 bytes is stored inline, a longer one on the heap.
+#[derive(Clone)]
+pub struct Id(IdBytes);
+
+#[derive(Clone)]
+enum IdBytes {
+    /// Bytes after `len` have no meaning.
+    Inline {
+        len: u8,
+        bytes: [u8; INLINE_LEN_MAX],
+    },
+    Heap(Box<[u8]>),
 }
+
+/// Longest id that is stored inline, bytes: with it an id takes 64 bytes, and neither a session nor a fact grows by
+/// the ids on the heap.
+const INLINE_LEN_MAX: usize = 62;
+
+const _: () = assert!(size_of::<Id>() == 64);
 
 impl Id {
     /// Checks and copies; `None` if the bytes are empty, too long, or not printable ASCII.
     pub fn new(bytes: &[u8]) -> Option<Id> {
-        if bytes.is_empty() || bytes.len() > ID_LEN_MAX || !is_printable(bytes) {
-            return None;
-        }
         let mut id = Id::EMPTY;
-        id.bytes[..bytes.len()].copy_from_slice(bytes);
-        id.len = u8::try_from(bytes.len()).ok()?;
-        Some(id)
+        id.load(bytes).then_some(id)
     }
 
     /// Reports whether the bytes are a valid id, so that [`Id::new`] would copy them.
@@ -182,18 +192,44 @@ impl Id {
         if !Id::is_id(bytes) {
             return false;
         }
-        // Bytes after `len` have no meaning, so they need not be cleared.
-        self.bytes[..bytes.len()].copy_from_slice(bytes);
-        self.len = u8::try_from(bytes.len()).unwrap_or(0);
+        match &mut self.0 {
+            IdBytes::Inline { len, bytes: own } if bytes.len() <= INLINE_LEN_MAX => {
+                own[..bytes.len()].copy_from_slice(bytes);
+                *len = bytes.len() as u8;
+            }
+            IdBytes::Heap(own) if own.len() == bytes.len() => own.copy_from_slice(bytes),
+            own => *own = IdBytes::new(bytes),
+        }
         true
     }
 
     /// The empty id.
-    pub const EMPTY: Id = Id { len: 0, bytes: [0; ID_LEN_MAX] };
+    pub const EMPTY: Id = Id(IdBytes::Inline { len: 0, bytes: [0; INLINE_LEN_MAX] });
 
     /// Returns the bytes.
     pub fn as_bytes(&self) -> &[u8] {
-        &self.bytes[..usize::from(self.len)]
+        match &self.0 {
+            IdBytes::Inline { len, bytes } => &bytes[..usize::from(*len)],
+            IdBytes::Heap(bytes) => bytes,
+        }
+    }
+
+    /// Reports whether the id owns heap memory.
+    #[inline]
+    pub(crate) fn is_on_heap(&self) -> bool {
+        matches!(self.0, IdBytes::Heap(_))
+    }
+}
+
+impl IdBytes {
+    #[cold]
+    fn new(bytes: &[u8]) -> IdBytes {
+        let mut inline = [0; INLINE_LEN_MAX];
+        let Some(room) = inline.get_mut(..bytes.len()) else {
+            return IdBytes::Heap(bytes.into());
+        };
+        room.copy_from_slice(bytes);
+        IdBytes::Inline { len: bytes.len() as u8, bytes: inline }
     }
 }
 
@@ -243,5 +279,20 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn an_id_is_loaded_over_any_other() {
+        let text = [b'x'; ID_LEN_MAX];
+        let lens = [1, 61, 62, 63, 64, 65, 254, 255];
+        for before in lens {
+            for after in lens {
+                let mut id = Id::new(&text[..before]).expect("an id");
+                assert!(id.load(&text[..after]));
+                assert_eq!(id.as_bytes(), &text[..after]);
+                assert_eq!(id.clone(), id);
+            }
+        }
+        assert!(Id::new(&[b'x'; ID_LEN_MAX + 1]).is_none());
     }
 }

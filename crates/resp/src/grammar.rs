@@ -170,13 +170,17 @@ fn delete<'s, 'a: 's>(
     mut options: Options<'a>,
     _: &'s mut Scratch<'a>,
 ) -> Result<Command<'s>, Fault<'a>> {
-    let force = match options.next() {
-        None => false,
-        Some(word) if is(word, b"force") => true,
-        Some(other) => return Err(Fault::Unexpected(other)),
-    };
-    options.end()?;
-    Ok(Command::Delete { force })
+    let (mut force, mut if_txn) = (None, None);
+    while let Some(keyword) = options.next() {
+        if is(keyword, b"force") {
+            once(&mut force, "force", ())?;
+        } else if is(keyword, b"iftxn") {
+            once(&mut if_txn, "iftxn", options.id("iftxn")?)?;
+        } else {
+            return Err(Fault::Unexpected(keyword));
+        }
+    }
+    Ok(Command::Delete { force: force.is_some(), if_txn })
 }
 
 fn top_up<'s, 'a: 's>(

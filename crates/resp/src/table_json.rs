@@ -86,6 +86,6 @@ mod tests {
         let commands = SCUR.len() + ENTITY.len() + STORE.len();
         assert_eq!(lines("{\"name\": "), Code::ALL.len() + commands);
         assert!(json.contains("{\"name\": \"BUSY\", \"number\": 50, \"kind\": \"reject\", "));
-        assert!(json.contains("\"grammar\": \"account [FORCE]\""));
+        assert!(json.contains("\"grammar\": \"account [FORCE] [IFTXN txn]\""));
     }
 }

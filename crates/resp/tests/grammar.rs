@@ -122,8 +122,11 @@ fn accounts() {
         "SCUR.STATUS a active txn s-1",
         &Command::Status { txn: Some(b"s-1"), status: Status::Active, identities: &[] },
     );
-    writes("SCUR.DELETE a", &Command::Delete { force: false });
-    writes("SCUR.DELETE a force", &Command::Delete { force: true });
+    writes("SCUR.DELETE a", &Command::Delete { force: false, if_txn: None });
+    writes("SCUR.DELETE a force", &Command::Delete { force: true, if_txn: None });
+    let both = Command::Delete { force: true, if_txn: Some(b"c-1") };
+    writes("SCUR.DELETE a iftxn c-1 force", &both);
+    writes("SCUR.DELETE a FORCE IFTXN c-1", &both);
 }
 
 #[test]
@@ -327,7 +330,7 @@ fn faults_name_what_is_wrong() {
         (r#"SCUR.GET """#, "account must be 1 to 128 printable ASCII characters without space"),
         (
             r#"SCUR.RELEASE a "s\n""#,
-            "session must be 1 to 64 printable ASCII characters without space",
+            "session must be 1 to 255 printable ASCII characters without space",
         ),
         ("SCUR.CHECK a c 0", "amount must be at least 1"),
         ("SCUR.REFUND a t d 1 2", "unexpected argument '2'"),
@@ -360,7 +363,7 @@ fn faults_name_what_is_wrong() {
         ("SCUR.CREATE a BUCKET b c 1 FLOOR 1 FLOOR 1", "floor is given twice"),
         (
             r#"SCUR.CREATE a IDENTITY k """#,
-            "identity value must be 1 to 64 printable ASCII characters without space",
+            "identity value must be 1 to 255 printable ASCII characters without space",
         ),
         ("SCUR.STATUS a open", "status must be active, suspended or closed"),
         ("SCUR.TOPUP a t b 1 PRIORITY 2147483648", "priority is not an integer or out of range"),

@@ -31,7 +31,7 @@ impl CommandBuf {
     pub fn new(command: &Command<'_>) -> CommandBuf {
         let mut copy = CommandBuf {
             // A placeholder: `fill` needs the other fields first, and returns the real shape.
-            shape: Command::Delete { force: false },
+            shape: Command::Delete { force: false, if_txn: None },
             id: Vec::new(),
             second: Vec::new(),
             items: SmallVec::new(),
@@ -55,7 +55,9 @@ impl CommandBuf {
                 self.keep_identities(identities);
                 Command::Status { txn: self.keep_optional(txn), status, identities: &[] }
             }
-            Command::Delete { force } => Command::Delete { force },
+            Command::Delete { force, if_txn } => {
+                Command::Delete { force, if_txn: self.keep_optional(if_txn) }
+            }
             Command::TopUp { txn, bucket, amount, unit, attributes } => {
                 self.id = txn.to_vec();
                 Command::TopUp { txn: NONE, bucket, amount, unit, attributes }
@@ -168,7 +170,9 @@ impl CommandBuf {
             Command::Status { txn, status, .. } => {
                 Command::Status { txn: txn.map(|_| id), status, identities }
             }
-            Command::Delete { force } => Command::Delete { force },
+            Command::Delete { force, if_txn } => {
+                Command::Delete { force, if_txn: if_txn.map(|_| id) }
+            }
             Command::TopUp { bucket, amount, unit, attributes, .. } => {
                 Command::TopUp { txn: id, bucket, amount, unit, attributes }
             }

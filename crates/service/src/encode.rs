@@ -136,8 +136,8 @@ fn append(out: &mut Arguments, command: &Command<'_>) {
             out.push(status.name()).option("TXN", txn);
             append_identities(out, identities);
         }
-        Command::Delete { force } => {
-            out.flag("FORCE", force);
+        Command::Delete { force, if_txn } => {
+            out.flag("FORCE", force).option("IFTXN", if_txn);
         }
         Command::TopUp { txn, bucket, amount, unit, attributes } => {
             out.push(txn).push(bucket.as_bytes()).push_display(amount);

@@ -97,7 +97,8 @@ impl Request {
         match self {
             Request::Write(write) => write.command.with(|command| match command {
                 Command::Create(Create { txn, .. }) | Command::Status { txn, .. } => txn.is_some(),
-                Command::Delete { .. } | Command::Release { .. } => false,
+                Command::Delete { if_txn, .. } => if_txn.is_some(),
+                Command::Release { .. } => false,
                 _ => true,
             }),
             Request::Chain(_) | Request::Read(_) => true,

@@ -234,7 +234,9 @@ impl AccountView {
         AccountView {
             status: account.status,
             version: account.version,
-            identities: identities.map(|identity| (identity.kind, identity.value)).collect(),
+            identities: identities
+                .map(|identity| (identity.kind, identity.value.clone()))
+                .collect(),
             buckets: account.buckets.iter().map(bucket).collect(),
             counters: counters.collect(),
             limits: limits.collect(),
@@ -245,7 +247,7 @@ impl AccountView {
 
 impl SessionRow {
     fn from_session(session: &Session) -> SessionRow {
-        SessionRow { id: session.id, version: session.version, deadline: session.deadline }
+        SessionRow { id: session.id.clone(), version: session.version, deadline: session.deadline }
     }
 }
 

@@ -42,7 +42,7 @@ pub(crate) fn name(name: Name) -> String {
     name.as_str().to_owned()
 }
 
-pub(crate) fn id(id: Id) -> String {
+pub(crate) fn id(id: &Id) -> String {
     lossy(id.as_bytes())
 }
 
@@ -144,7 +144,7 @@ pub(crate) fn chain(reply: Reply) -> Option<Answer> {
 }
 
 pub(crate) fn account_body(account: AccountView) -> AccountBody {
-    let identities = account.identities.iter().map(|(kind, value)| (name(*kind), id(*value)));
+    let identities = account.identities.iter().map(|(kind, value)| (name(*kind), id(value)));
     let buckets = account.buckets.iter().map(|bucket| BucketBody {
         bucket: name(bucket.id),
         unit: name(bucket.unit),
@@ -209,7 +209,7 @@ fn clock(cycle: Cycle) -> ClockBody {
 
 fn rows(account: &AccountView) -> Vec<SessionRow> {
     let row = |row: &scurry_service::SessionRow| SessionRow {
-        session: id(row.id),
+        session: id(&row.id),
         version: integer(row.version),
         deadline_ms: row.deadline.0,
     };

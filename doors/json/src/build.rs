@@ -194,9 +194,12 @@ pub(crate) fn status(input: &Input) -> Result<Request, Problem> {
 }
 
 pub(crate) fn delete(input: &Input) -> Result<Request, Problem> {
-    let [force] = input.query(["force"])?;
+    let [force, if_txn] = input.query(["force", "if_transaction"])?;
     let force = input.truth("force", force)?;
-    write(input, &Command::Delete { force })
+    let if_txn = if_txn.map(|txn| input.parameter("if_transaction", Some(txn)));
+    let if_txn: Option<Id> = if_txn.transpose()?;
+    let if_txn = if_txn.as_ref().map(|txn| txn.as_str().as_bytes());
+    write(input, &Command::Delete { force, if_txn })
 }
 
 pub(crate) fn top_up(input: &Input) -> Result<Request, Problem> {

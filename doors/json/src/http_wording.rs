@@ -25,6 +25,7 @@ const MEMBERS: &[(&str, &str)] = &[
     ("IFVERSION", "if_version"),
     ("OVERRUN", "overrun"),
     ("FORCE", "force=true"),
+    ("IFTXN", "if_transaction"),
 ];
 
 /// Members that an explanation of INVALID can be about and that have the same name in commands.

@@ -340,7 +340,7 @@ pub(crate) fn open_session(reply: Reply) -> Option<Answer> {
         uncollected: amount(item.uncollected),
     });
     shown(AnswerBody::OpenSession(Box::new(OpenSession {
-        session: id(open.row.id),
+        session: id(&open.row.id),
         version: integer(open.row.version),
         deadline_ms: open.row.deadline.0,
         validity_ms: open.validity_ms,

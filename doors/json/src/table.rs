@@ -4,7 +4,7 @@ use crate::list_cursor::{Cursor, LIMIT_MAX};
 use crate::operation::{Method, OpenApiTag, Operation, OperationWork, Parameter, Retry, SchemaOf};
 use crate::quantity::BoundedInteger;
 use crate::statement::{self, ENTRIES_MAX, Position};
-use crate::text::{AccountId, Name, Status};
+use crate::text::{AccountId, Id, Name, Status};
 use crate::{answer, answers_from_replies, body, build, chain, sessions, totals};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
@@ -64,12 +64,21 @@ pub(crate) static OPERATIONS: &[Operation] = &[
         method: Method::Delete,
         command: "SCUR.DELETE",
         retry: Retry::State,
-        query: &[Parameter {
-            name: "force",
-            required: false,
-            schema: schema_of::<bool>,
-            description: "Does not wait until remembered ids are forgotten.",
-        }],
+        notes: "With `if_transaction` it is repeatable: an account that does not exist is 200 with version 0, and one that was made again meanwhile is 404 and stays.",
+        query: &[
+            Parameter {
+                name: "force",
+                required: false,
+                schema: schema_of::<bool>,
+                description: "Does not wait until remembered ids are forgotten.",
+            },
+            Parameter {
+                name: "if_transaction",
+                required: false,
+                schema: schema_of::<Id>,
+                description: "Deletes the account that remembers this transaction only; with force.",
+            },
+        ],
         work: OperationWork::Account(build::delete, answers_from_replies::done),
         answer: DONE,
         ..BLANK

@@ -245,7 +245,7 @@ impl Generator {
             93..95 => self.limit(),
             95..97 => self.status(),
             97 => self.create(pair),
-            _ => Op::Delete { force: self.random.one_in(2) },
+            _ => self.delete(pair),
         }
     }
 

@@ -22,6 +22,7 @@ pub enum Op {
     },
     Delete {
         force: bool,
+        if_txn: Option<String>,
     },
     TopUp {
         txn: String,
@@ -283,6 +284,11 @@ impl Op {
         Op::Release { session: session.to_string(), cancel: false }
     }
 
+    /// Deletes the account.
+    pub fn delete(force: bool) -> Op {
+        Op::Delete { force, if_txn: None }
+    }
+
     /// Reports whether the command has an id by which a duplicate is recognized.
     pub fn has_id(&self) -> bool {
         match self {
@@ -320,7 +326,9 @@ impl Op {
                 status: *status,
                 identities: &pairs,
             },
-            Op::Delete { force } => Command::Delete { force: *force },
+            Op::Delete { force, if_txn } => {
+                Command::Delete { force: *force, if_txn: if_txn.as_ref().map(String::as_bytes) }
+            }
             Op::TopUp { txn, bucket, amount, unit, with } => Command::TopUp {
                 txn: txn.as_bytes(),
                 bucket: *bucket,

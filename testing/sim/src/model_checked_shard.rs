@@ -256,7 +256,7 @@ impl ModelCheckedShard<'_> {
         let held = self.world.keys.at(now.0, bytes).cloned();
         let is_closed = self.world.closed.contains(bytes);
         let command = match held {
-            Some(KeyContent::Account) if is_closed => Command::Delete { force: true },
+            Some(KeyContent::Account) if is_closed => Command::Delete { force: true, if_txn: None },
             Some(KeyContent::Account) => {
                 Command::Status { txn: None, status: Status::Closed, identities: &[] }
             }

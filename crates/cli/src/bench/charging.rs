@@ -167,7 +167,7 @@ impl Workload for Charging {
                     write(Command::Adjust { txn, bucket, amount: consumed - CREDIT });
                 }
                 write(Command::Status { txn: None, status: Status::Closed, identities: &[] });
-                write(Command::Delete { force: true });
+                write(Command::Delete { force: true, if_txn: None });
             }
         }
     }

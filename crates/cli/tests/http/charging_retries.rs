@@ -71,7 +71,7 @@ fn without_a_key_nothing_is_moved() {
     }
     let keys = [("Idempotency-Key", "a"), ("Idempotency-Key", "b")];
     assert_eq!(door.ask(DEBITS, &keys, DEBIT).status, 400);
-    assert_eq!(door.ask_once(DEBITS, &"x".repeat(65), DEBIT).status, 400);
+    assert_eq!(door.ask_once(DEBITS, &"x".repeat(256), DEBIT).status, 400);
     assert_eq!(balance(&door), 1000);
 }
 

@@ -309,7 +309,7 @@ fn bad_values_in_scur_commands_are_refused_and_change_nothing() {
         ),
         (r#"SCUR.GET "a\x00""#, "-INVALID 10 account"),
         (&format!("SCUR.GET {long}"), "-INVALID 10 account"),
-        (&format!("SCUR.DEBIT a {long} cent 1"), "-INVALID 10 txn must be 1 to 64 "),
+        (&format!("SCUR.DEBIT a {long}{long} cent 1"), "-INVALID 10 txn must be 1 to 255 "),
         (
             "SCUR.GET nobody",
             "-UNKNOWN_ACCOUNT 20 no account has this id: create it with SCUR.CREATE",

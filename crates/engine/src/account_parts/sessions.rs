@@ -24,7 +24,7 @@ pub(super) struct PackedSessions {
 }
 
 /// A session that was loaded into the account.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct LoadedSession {
     number: u64,
     id: Id,
@@ -82,7 +82,7 @@ impl PackedSessions {
         if let Err(error) = decode_session(&self.packed[&number], &mut session) {
             panic!("a session in memory is broken: {error}");
         }
-        let loaded = LoadedSession { number, id: session.id, deadline: session.deadline };
+        let loaded = LoadedSession { number, id: session.id.clone(), deadline: session.deadline };
         sessions.push(session);
         loaded
     }

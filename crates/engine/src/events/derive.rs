@@ -5,7 +5,7 @@ use super::{Ending, Event, Movement, Origin};
 use scurry_ledger::{BucketNo, Change, Op, Posting, TombstoneKind};
 
 /// An event with its origin.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EventWithOrigin {
     /// The event.
     pub event: Event,
@@ -65,7 +65,7 @@ fn event(op: &Op, behind: &[Op]) -> Option<Event> {
         Op::Create(status) => Event::Created(*status),
         Op::Delete => Event::Deleted,
         Op::SetStatus(status) => Event::StatusSet(*status),
-        Op::SetIdentity { kind, value } => Event::IdentitySet { kind: *kind, value: *value },
+        Op::SetIdentity { kind, value } => Event::IdentitySet { kind: *kind, value: value.clone() },
         Op::AddBucket { id, unit, terms } => {
             Event::BucketAdded { id: *id, unit: *unit, terms: *terms }
         }
@@ -81,7 +81,7 @@ fn event(op: &Op, behind: &[Op]) -> Option<Event> {
         Op::ReachThreshold { limit, percent, used, amount } => {
             Event::LimitReached { id: *limit, percent: *percent, used: *used, amount: *amount }
         }
-        Op::OpenSession { id, .. } => Event::SessionOpened(*id),
+        Op::OpenSession { id, .. } => Event::SessionOpened(id.clone()),
         Op::CloseSession(_) => match behind.first() {
             Some(Op::StoreTombstone(tombstone)) => {
                 let ending = match tombstone.kind {
@@ -89,7 +89,7 @@ fn event(op: &Op, behind: &[Op]) -> Option<Event> {
                     TombstoneKind::Released => Ending::Released,
                     TombstoneKind::Answered { .. } | TombstoneKind::Unknown => Ending::Closed,
                 };
-                Event::SessionEnded(ending, Some(tombstone.id))
+                Event::SessionEnded(ending, Some(tombstone.id.clone()))
             }
             _ => Event::SessionEnded(Ending::Closed, None),
         },
@@ -99,7 +99,7 @@ fn event(op: &Op, behind: &[Op]) -> Option<Event> {
                 _ => None,
             })?;
             Event::LateUse {
-                session: late.session,
+                session: late.session.clone(),
                 request: late.answer.request(),
                 key: *key,
                 unit: *unit,

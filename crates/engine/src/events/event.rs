@@ -3,7 +3,7 @@
 use scurry_ledger::{BucketNo, BucketTerms, Id, ItemKey, Name, Posting, Status};
 
 /// One effect of a commit, or a threshold crossing that follows from it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     /// The account was created.
     Created(Status),

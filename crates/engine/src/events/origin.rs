@@ -4,7 +4,7 @@
 use scurry_ledger::{Change, Id, ItemKey, Op, SessionAt, Tombstone, TombstoneKind};
 
 /// Origin of an event, as far as known. An expiry originates from a session or from nothing.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Origin {
     /// The transaction id of a command that has one.
     pub transaction: Option<Id>,
@@ -41,7 +41,7 @@ impl<'c> Origins<'c> {
         for (at, op) in ops.iter().enumerate() {
             match op {
                 Op::NameSession(id) | Op::OpenSession { id, .. } => {
-                    origins.sessions.push((*id, None));
+                    origins.sessions.push((id.clone(), None));
                 }
                 Op::StoreAnswer { session, answer, .. } => {
                     origins.note_request(*session, Some(answer.request()));
@@ -49,8 +49,10 @@ impl<'c> Origins<'c> {
                 Op::CloseSession(session) => {
                     origins.note_request(*session, closing_request(ops.get(at + 1)));
                 }
-                Op::Remember(transaction) => origins.transaction = Some(transaction.id),
-                Op::NoteLate(late) => origins.late = Some((late.session, late.answer.request())),
+                Op::Remember(transaction) => origins.transaction = Some(transaction.id.clone()),
+                Op::NoteLate(late) => {
+                    origins.late = Some((late.session.clone(), late.answer.request()))
+                }
                 _ => {}
             }
         }
@@ -69,7 +71,7 @@ impl<'c> Origins<'c> {
             Op::OpenSession { id, .. } => {
                 let opened = self.sessions.iter().rfind(|(session, _)| session == id);
                 let request = opened.and_then(|(_, request)| *request);
-                Origin { session: Some(*id), request, ..Origin::default() }
+                Origin { session: Some(id.clone()), request, ..Origin::default() }
             }
             // Expiry and refill have no origin.
             Op::Expire(_) => Origin::default(),
@@ -77,7 +79,7 @@ impl<'c> Origins<'c> {
             Op::Debit(_) | Op::Overdraw(_) => self.of_use(self.ops[at..].iter()),
             Op::LateUse { key, .. } => self.of_late(*key),
             Op::ReachThreshold { .. } => self.of_use(self.ops[..at].iter().rev()),
-            _ => Origin { transaction: self.transaction, ..Origin::default() },
+            _ => Origin { transaction: self.transaction.clone(), ..Origin::default() },
         }
     }
 
@@ -89,7 +91,7 @@ impl<'c> Origins<'c> {
             Op::LateUse { key, .. } => Some(self.of_late(*key)),
             _ => None,
         });
-        used.unwrap_or(Origin { transaction: self.transaction, ..Origin::default() })
+        used.unwrap_or(Origin { transaction: self.transaction.clone(), ..Origin::default() })
     }
 
     /// Reports whether a credit is a refill: it follows the beginning of a period, with only expiries in between.
@@ -100,7 +102,8 @@ impl<'c> Origins<'c> {
 
     fn of_session(&self, at: SessionAt) -> Origin {
         let found = self.sessions.get(at.0 as usize);
-        let (session, request) = found.map_or((None, None), |(id, request)| (Some(*id), *request));
+        let (session, request) =
+            found.map_or((None, None), |(id, request)| (Some(id.clone()), *request));
         Origin { session, request, ..Origin::default() }
     }
 
@@ -109,7 +112,7 @@ impl<'c> Origins<'c> {
     }
 
     fn of_late(&self, key: ItemKey) -> Origin {
-        let (session, request) = self.late.unzip();
+        let (session, request) = self.late.clone().unzip();
         Origin { session, request, item: Some(OriginItem::Key(key)), transaction: None }
     }
 

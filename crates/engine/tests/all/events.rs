@@ -193,7 +193,7 @@ fn late_use_is_told_with_the_session_that_was_not_open() {
         items: Default::default(),
     });
     let session = id("gone");
-    let late = LateAnswer { session, answer, forget_at: NOW, answers_max: 8 };
+    let late = LateAnswer { session: session.clone(), answer, forget_at: NOW, answers_max: 8 };
     let ops = vec![
         Op::Debit(posting(2, 7)),
         Op::LateUse { key: 1.into(), unit, used: 9, uncollected: 2 },
@@ -203,7 +203,14 @@ fn late_use_is_told_with_the_session_that_was_not_open() {
     ];
     let expected = [
         Event::Moved(Movement::Debited, posting(2, 7)),
-        Event::LateUse { session, request: 6, key: 1.into(), unit, used: 9, uncollected: 2 },
+        Event::LateUse {
+            session: session.clone(),
+            request: 6,
+            key: 1.into(),
+            unit,
+            used: 9,
+            uncollected: 2,
+        },
         Event::LimitReached { id: name("a-day"), percent: 80, used: 9, amount: 10 },
     ];
     assert_eq!(events(ops.clone()), expected);
@@ -214,7 +221,7 @@ fn late_use_is_told_with_the_session_that_was_not_open() {
         item: Some(OriginItem::Key(1.into())),
         transaction: None,
     };
-    assert_eq!((origins[0], origins[2]), (late, late));
+    assert_eq!((&origins[0], &origins[2]), (&late, &late));
 }
 
 /// Holds even when the id is remembered no longer than the commit itself.
@@ -405,7 +412,7 @@ fn a_transaction_is_told_with_what_it_did_and_not_with_what_was_due() {
     let transactions: Vec<Option<Id>> =
         told(ops).into_iter().map(|told| told.origin.transaction).collect();
     let txn = Some(id("txn"));
-    assert_eq!(transactions, [None, None, txn, txn, txn]);
+    assert_eq!(transactions, [None, None, txn.clone(), txn.clone(), txn]);
 }
 
 #[test]

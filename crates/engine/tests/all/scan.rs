@@ -135,7 +135,7 @@ fn a_list_shows_every_account_that_stays_once_and_as_it_is() {
             if cursor == 0 {
                 break;
             }
-            run(&mut shard, &format!("go:{step}"), &Command::Delete { force: true });
+            run(&mut shard, &format!("go:{step}"), &Command::Delete { force: true, if_txn: None });
             run(&mut shard, &format!("stay:{step}"), &status(Status::Suspended));
             (0..20).for_each(|n| run(&mut shard, &format!("new:{step}:{n}"), &create));
             step += 1;

@@ -56,7 +56,7 @@ fn delete(shard: &mut Shard, now: Time, account: Key<'_>) {
     run(shard, now, account, &Command::Release { session: b"s", cancel: false });
     let closed = Command::Status { txn: None, status: Status::Closed, identities: &[] };
     run(shard, now, account, &closed);
-    run(shard, now, account, &Command::Delete { force: true });
+    run(shard, now, account, &Command::Delete { force: true, if_txn: None });
 }
 
 fn run(shard: &mut Shard, now: Time, account: Key<'_>, command: &Command<'_>) {

@@ -137,8 +137,15 @@ pub(super) fn status(
     Ok(done(draft, txn, body))
 }
 
-pub(super) fn delete(draft: &mut Draft<'_>, force: bool) -> Step<Outcome> {
+pub(super) fn delete(draft: &mut Draft<'_>, force: bool, if_txn: Option<&[u8]>) -> Step<Outcome> {
     let account = draft.account();
+    if if_txn.is_some_and(|txn| account.transactions.find(txn).is_none()) {
+        return reject(
+            Code::UnknownTransaction,
+            "the account does not remember the transaction of IFTXN: it was deleted and made again, \
+             or the id is forgotten; read it with SCUR.GET",
+        );
+    }
     if account.status != Status::Closed {
         return reject(
             Code::NotEmpty,

@@ -524,7 +524,7 @@ fn record_refunds(
     carry: bool,
 ) -> Step<()> {
     check_room(draft)?;
-    let &Transaction { id: debit, version: debited, ref items, .. } = found;
+    let &Transaction { id: ref debit, version: debited, ref items, .. } = found;
     for (item, posting) in back {
         let Posting { bucket: no, amount } = posting;
         // With CARRY it comes back as if it had been debited now.
@@ -537,7 +537,7 @@ fn record_refunds(
             let expired = Posting { bucket: no, amount: amount - regained };
             draft.record_expired_inflow(Op::RefundExpired, expired)?;
         }
-        draft.record(Op::NoteRefund { debit, item, posting });
+        draft.record(Op::NoteRefund { debit: debit.clone(), item, posting });
         let unit = draft.bucket(posting.bucket).unit;
         let item = items.get(usize::from(item)).map(|item| item.key);
         CountedUnits { unit, item }.uncount(draft, posting.amount, debited);

@@ -80,7 +80,7 @@ impl<'a> Draft<'a> {
     /// Names the session at this position of the account's order, for facts about it.
     #[inline]
     pub(super) fn name(&mut self, place: usize) -> SessionAt {
-        self.ops.push(Op::NameSession(self.account().sessions[place].id));
+        self.ops.push(Op::NameSession(self.account().sessions[place].id.clone()));
         self.named.add(place)
     }
 

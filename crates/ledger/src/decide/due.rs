@@ -107,7 +107,12 @@ fn collect(draft: &Draft<'_>) -> Vec<Due> {
     let mut due = Vec::new();
     for session in &account.sessions {
         if session.deadline <= draft.now {
-            due.push((session.deadline, 0, session.id.as_bytes(), Due::Session(session.id)));
+            due.push((
+                session.deadline,
+                0,
+                session.id.as_bytes(),
+                Due::Session(session.id.clone()),
+            ));
         }
     }
     for bucket in &account.buckets {
@@ -184,7 +189,7 @@ fn expire_session(draft: &mut Draft<'_>, id: &Id) {
     // The tombstone's own forget time may be over too. It is recorded all the same: the fact tells which session ended,
     // and how.
     let forget_at = deadline.plus_ms(draft.limits.tombstone_ms);
-    let tombstone = Tombstone::new(*id, forget_at, TombstoneKind::Expired, last);
+    let tombstone = Tombstone::new(id.clone(), forget_at, TombstoneKind::Expired, last);
     draft.record(Op::StoreTombstone(Box::new(tombstone)));
 }
 

@@ -38,7 +38,10 @@ pub(super) fn check(command: &Command<'_>, limits: &Limits) -> Step<()> {
             identities
                 .try_for_each(|(_, value)| require(value.is_empty() || Id::is_id(value), IDENTITY))
         }
-        Command::Delete { .. } => Ok(()),
+        Command::Delete { force, if_txn } => {
+            if_txn.map_or(Ok(()), transaction_id)?;
+            require(*force || if_txn.is_none(), "IFTXN goes with FORCE: its id is remembered")
+        }
         Command::TopUp { txn, amount, attributes, .. } => {
             transaction_id(txn)?;
             at_least_one(*amount)?;
@@ -94,19 +97,19 @@ pub(super) fn check(command: &Command<'_>, limits: &Limits) -> Step<()> {
     }
 }
 
-const IDENTITY: &str = "identity must be 1 to 64 printable ASCII characters without space";
+const IDENTITY: &str = "identity must be 1 to 255 printable ASCII characters without space";
 
 fn transaction_id(txn: &[u8]) -> Step<()> {
     require(
         Id::is_id(txn),
-        "transaction id must be 1 to 64 printable ASCII characters without space",
+        "transaction id must be 1 to 255 printable ASCII characters without space",
     )
 }
 
 fn session_id(session: &[u8]) -> Step<()> {
     require(
         Id::is_id(session),
-        "session id must be 1 to 64 printable ASCII characters without space",
+        "session id must be 1 to 255 printable ASCII characters without space",
     )
 }
 

@@ -242,7 +242,8 @@ pub(super) fn release(draft: &mut Draft<'_>, session: &[u8], cancels: bool) -> S
         };
     };
     let at = draft.name(place);
-    let (id, last) = (draft.session(at).id, draft.session(at).answers.last_request());
+    let Session { id, answers, .. } = draft.session(at);
+    let (id, last) = (id.clone(), answers.last_request());
     release_all(draft, at);
     let forget_at =
         if cancels { long_after(draft) } else { draft.now.plus_ms(draft.limits.tombstone_ms) };

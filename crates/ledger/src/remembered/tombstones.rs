@@ -103,7 +103,7 @@ impl Records<Tombstone> {
                 self.remove(session.as_bytes());
                 known
             }
-            None => Tombstone::new(*session, *forget_at, TombstoneKind::Unknown, None),
+            None => Tombstone::new(session.clone(), *forget_at, TombstoneKind::Unknown, None),
         };
         // Late use never shortens the time that a tombstone is remembered.
         tombstone.forget_at = tombstone.forget_at.max(*forget_at);
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn the_largest_tombstone_of_one_item_fits_96_bytes() {
+    fn a_tombstone_of_one_item_and_an_id_of_64_bytes_fits_96_bytes() {
         let mut tombstones = Tombstones::default();
         let id = Id::new(&[b'x'; 64]).expect("an id");
         let at = Time(1_700_000_000_000);
@@ -269,7 +269,12 @@ mod tests {
         for (request, forget_at) in [(8, 50), (5, 90), (6, 70)] {
             let answer = PackedAnswer::new(&late(request));
             let forget_at = Time(forget_at);
-            tombstones.note_late(&LateAnswer { session, answer, forget_at, answers_max: 2 });
+            tombstones.note_late(&LateAnswer {
+                session: session.clone(),
+                answer,
+                forget_at,
+                answers_max: 2,
+            });
         }
         let tombstone = tombstones.find(b"s").expect("it is there");
         assert_eq!((tombstone.forget_at, tombstone.highest_answered()), (Time(90), Some(5)));

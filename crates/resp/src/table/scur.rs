@@ -73,12 +73,13 @@ pub(super) const COMMANDS: &[Spec] = &[
         flags: WRITE,
         summary: "Deletes a closed and empty account; FORCE does not wait until remembered ids are forgotten.",
         term: "provisioning",
-        grammar: "account [FORCE]",
+        grammar: "account [FORCE] [IFTXN txn]",
         reply: ACCOUNT_REPLY,
-        codes: &[Invalid, UnknownAccount, NotEmpty],
-        notes: "There is no TXN: what would remember it is deleted. A retry of one that was carried out gets UNKNOWN_ACCOUNT:\n\
-                take that for done. An account that somebody has made anew meanwhile is active, so a late retry deletes nothing:\n\
-                NOT_EMPTY.",
+        codes: &[Invalid, UnknownAccount, UnknownTransaction, NotEmpty],
+        notes: "There is no TXN: what would remember it is deleted. IFTXN makes DELETE FORCE repeatable: it deletes the account\n\
+                that remembers this transaction, such as the TXN of the SCUR.STATUS that closed it, and is OK with version 0\n\
+                if there is no account. One that somebody has made again meanwhile stays: UNKNOWN_TRANSACTION. Without IFTXN\n\
+                a retry of a command that was carried out gets UNKNOWN_ACCOUNT.",
         example: "SCUR.DELETE bob FORCE",
         example_needs: &["SCUR.CREATE bob", "SCUR.STATUS bob closed"],
         ..BASE

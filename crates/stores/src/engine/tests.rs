@@ -42,7 +42,7 @@ fn ask(engine: &Arc<Engine>) -> JoinHandle<Result<Value, CallError>> {
 /// Deletes an account. The request has no id by which the store would recognize it when repeated.
 fn delete(engine: &Arc<Engine>) -> JoinHandle<Result<Reply, CallError>> {
     let engine = Arc::clone(engine);
-    let request = Request::write(b"a", &Command::Delete { force: false });
+    let request = Request::write(b"a", &Command::Delete { force: false, if_txn: None });
     tokio::spawn(async move { engine.call(request).await })
 }
 

@@ -124,7 +124,7 @@ impl Requests {
             return Op::adjust(&self.fresh('w'), id, amount);
         }
         match shot.status {
-            Status::Closed => Op::Delete { force: true },
+            Status::Closed => Op::delete(true),
             _ => Op::status(Status::Closed),
         }
     }

@@ -166,8 +166,17 @@ impl Generator {
                 let amount = bucket.available.wrapping_neg();
                 Op::Adjust { txn: self.txn(), bucket: bucket.id, amount }
             }
-            None => Op::Delete { force: self.random.one_in(2) },
+            None => self.delete(pair),
         }
+    }
+
+    /// Deletes the account; half of the time the one that remembers a transaction, mostly one that it does remember.
+    pub(super) fn delete(&mut self, pair: &Pair) -> Op {
+        let known = pair.account.iter().flat_map(|account| account.transactions.iter());
+        let known = known.last().filter(|_| !self.random.one_in(4));
+        let if_txn = known.map_or_else(|| self.txn(), |known| format!("{:?}", known.id));
+        let if_txn = self.random.one_in(2).then_some(if_txn);
+        Op::Delete { force: self.random.one_in(2) || if_txn.is_some(), if_txn }
     }
 
     pub(super) fn bucket(&mut self, pair: &Pair) -> Op {

@@ -106,8 +106,8 @@ impl Generator {
             0 => request.request = u32::MAX,
             1 => request.session = String::new(),
             2 => request.session = "s p".to_string(),
-            3 => request.session = "x".repeat(65),
-            4..6 => request.session = "x".repeat(64),
+            3 => request.session = "x".repeat(256),
+            4..7 => request.session = "x".repeat(self.random.pick(&[62, 63, 255])),
             _ => {}
         }
         if self.random.one_in(5) {

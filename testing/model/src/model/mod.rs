@@ -179,7 +179,7 @@ fn dispatch(
         Command::Status { txn, status, identities } => {
             provision::status(account, context, *txn, (*status, identities), body)
         }
-        Command::Delete { force } => provision::delete(account, context, *force),
+        Command::Delete { force, if_txn } => provision::delete(account, context, *force, *if_txn),
         Command::Reserve(request) => session::reserve(account, context, request, body),
         Command::Update(request) => session::update(account, context, request, body),
         Command::Terminate(request) => session::terminate(account, context, request, body),
@@ -190,10 +190,10 @@ fn dispatch(
     }
 }
 
-/// Checks a session id, transaction id or identity value: 1 to 64 bytes of printable ASCII.
+/// Checks a session id, transaction id or identity value: 1 to 255 bytes of printable ASCII.
 fn id(bytes: &[u8]) -> Result<String, Code> {
     let fine = bytes.iter().all(|&byte| byte > b' ' && byte < 0x7f);
-    if bytes.is_empty() || bytes.len() > 64 || !fine {
+    if bytes.is_empty() || bytes.len() > 255 || !fine {
         return Err(Code::Invalid);
     }
     Ok(bytes.iter().map(|&byte| char::from(byte)).collect())

@@ -179,9 +179,20 @@ pub(super) fn delete(
     account: &mut Option<State>,
     context: Context<'_>,
     force: bool,
+    if_txn: Option<&[u8]>,
 ) -> Result<Answer, Refusal> {
     let now = context.now;
-    let state = account.as_ref().ok_or(Code::UnknownAccount)?;
+    let wanted = if_txn.map(id).transpose()?;
+    require(wanted.is_none() || force, Code::Invalid)?;
+    let Some(state) = account.as_ref() else {
+        let gone = Answer::Account { code: Code::Ok, version: 0 };
+        let replay = wanted.map(|_| Refusal::Replay(gone));
+        return Err(replay.unwrap_or(Refusal::Reject(Code::UnknownAccount)));
+    };
+    if let Some(wanted) = wanted {
+        let has = state.remembered(now).any(|known| known.id == wanted);
+        require(has, Code::UnknownTransaction)?;
+    }
     let empty = |bucket: &Bucket| state.available(bucket.serial) + state.held(bucket.serial) == 0;
     let forgotten = state.tombstones(now).count() + state.remembered(now).count() == 0;
     require(state.status == Status::Closed, Code::NotEmpty)?;

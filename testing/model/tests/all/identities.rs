@@ -180,7 +180,7 @@ impl Server {
             Some(Status::Closed) => Ok(None),
             Some(_) => Err(Code::NotEmpty),
         };
-        self.run(at, id, &Command::Delete { force: true }, expected);
+        self.run(at, id, &Command::Delete { force: true, if_txn: None }, expected);
     }
 
     fn run(

@@ -125,7 +125,7 @@ impl Both {
             Some(KeyContent::Account) => {
                 let closed = Command::Status { txn: None, status: Status::Closed, identities: &[] };
                 self.shard.execute(now, key, &closed);
-                Command::Delete { force: true }
+                Command::Delete { force: true, if_txn: None }
             }
             _ => Command::Create(create),
         };

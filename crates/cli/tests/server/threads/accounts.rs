@@ -104,7 +104,7 @@ fn accounts_of_every_thread_are_found_by_identity() {
         "-ERR wrong number of arguments for 'scur.find' command: SCUR.FIND kind value\r\n",
     );
     let wrong =
-        "-INVALID 10 identity value must be 1 to 64 printable ASCII characters without space\r\n";
+        "-INVALID 10 identity value must be 1 to 255 printable ASCII characters without space\r\n";
     client.send(array(&[b"SCUR.FIND", b"n", b""]));
     client.expect(wrong);
 }

@@ -161,7 +161,7 @@ fn a_closed_account_is_not_refilled() {
     assert_eq!(script.refused(&Op::bucket("b", "a", hourly(5))), Code::NotApplicable);
     script.done(&Op::adjust("v", "a", -10));
     script.now = 2 * HOUR;
-    script.done(&Op::Delete { force: true });
+    script.done(&Op::delete(true));
 }
 
 #[test]

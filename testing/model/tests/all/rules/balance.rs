@@ -162,10 +162,10 @@ fn a_closed_account_stays_closed_and_takes_no_topup() {
     assert_eq!(script.refused(&Op::status(Status::Active)), Code::NotApplicable);
     assert_eq!(script.amount(&Op::topup("t", "a", 1)), (Code::ServiceDenied, 3));
     assert_eq!(script.amount(&Op::debit("d", "u", 1)), (Code::ServiceDenied, 0));
-    assert_eq!(script.refused(&Op::Delete { force: true }), Code::NotEmpty);
+    assert_eq!(script.refused(&Op::delete(true)), Code::NotEmpty);
     script.done(&Op::adjust("v", "a", -3));
-    assert_eq!(script.refused(&Op::Delete { force: false }), Code::NotEmpty);
-    script.done(&Op::Delete { force: true });
+    assert_eq!(script.refused(&Op::delete(false)), Code::NotEmpty);
+    script.done(&Op::delete(true));
     assert!(script.pair.account.is_none());
 }
 

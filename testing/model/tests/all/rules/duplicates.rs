@@ -23,7 +23,7 @@ fn an_account_is_created_once_by_its_transaction() {
     let limits = Limits { transaction_ms: 1_000, ..Limits::default() };
     let mut script = ScriptedPair::with(limits, &[]);
     script.done(&Op::status(Status::Closed));
-    script.done(&Op::Delete { force: false });
+    script.done(&Op::delete(false));
     let to = BucketAttributes { valid_to: Some(Some(Time(1_500))), ..Default::default() };
     let bucket = NewBucket { bucket: name("a"), unit: name("u"), amount: 5, attributes: to };
     let txn = Some("c".to_string());
@@ -40,7 +40,7 @@ fn an_account_is_created_once_by_its_transaction() {
     script.now += 1;
     assert_eq!(script.refused(&create), Code::AccountExists, "the id is forgotten");
     script.done(&Op::status(Status::Closed));
-    script.done(&Op::Delete { force: false });
+    script.done(&Op::delete(false));
     assert_eq!(script.refused(&create), Code::Invalid);
 }
 
