@@ -35,13 +35,14 @@ SUFFIXES = {"ms": "_ms", "duration": "_ms", "minutes": "_minutes", "s": "_s"}
 INTEGERS = set(
     """version amount available held floor priority valid_from valid_to begin refills_at value resets_at used left
     overrun deadline validity tcc last_request granted outstanding from_hold direct released uncollected credited
-    refunded consumed expired voided overdrawn denied expires kept_from looked reached""".split()
+    refunded consumed expired voided overdrawn denied expires forget_at kept_from looked reached""".split()
 )
 FLAGS = ["replayed", "final", "ok", "applied", "more", "complete"]
 # Names whose type depends on the command or the row.
 EXCEPTIONS = {
     ("SCUR.GET identities", "value"): "text",
     ("SCUR.GET limits", "item"): "item_key",
+    ("SCUR.TRANSACTION parts", "item"): "item_key",
     ("SCUR.TOTALS", "accounts"): "integer",
     ("SCUR.TOTALS", "sessions"): "integer",
     ("SCUR.FIND", "accounts"): "rows(text)",
@@ -63,6 +64,8 @@ CLASSES = {
     "SCUR.GET": "Account",
     "SCUR.SESSION": "AccountWithSession",
     "SCUR.AUDIT": "Audit",
+    "SCUR.HOLDS": "Holds",
+    "SCUR.TRANSACTION": "Transaction",
     "SCUR.TOTALS": "Totals",
     "ENTITY.PUT": "EntityWritten",
     "ENTITY.FIND": "EntitiesFound",
@@ -80,6 +83,9 @@ CLASSES = {
     "SCUR.SESSION session": "SessionDetails",
     "SCUR.SESSION items": "SessionItem",
     "SCUR.AUDIT buckets": "BucketTotals",
+    "SCUR.HOLDS buckets": "Balance",
+    "SCUR.HOLDS holds": "Hold",
+    "SCUR.TRANSACTION parts": "DebitPart",
     "SCUR.AUDIT uncollected": "Uncollected",
     "SCUR.TOTALS units": "UnitTotals",
     "SCUR.LIST accounts": "ListedAccount",
@@ -99,7 +105,7 @@ CLASSES = {
 }
 # Replies that equal another command's, although the table describes them in less detail.
 ALIKE = {"SCUR.RELEASE": "SCUR.RESERVE"}
-METHODS = {"SCUR.SESSION": "get_session", "SCUR.LIST": "list_accounts"}
+METHODS = {"SCUR.SESSION": "get_session", "SCUR.TRANSACTION": "get_transaction", "SCUR.LIST": "list_accounts"}
 # Names of options that stand beside a word of the same name: AMOUNT is an allowance's amount per period.
 OPTIONS = {name: {"AMOUNT": "allowance"} for name in ("SCUR.CREATE", "SCUR.TOPUP", "SCUR.BUCKET")}
 # Commands without an id that have no further effect when they are sent again.

@@ -100,7 +100,7 @@ class BucketExpired(Refused):
 
 
 class UnknownTransaction(Refused):
-    """No successful debit is remembered under this transaction id."""
+    """No transaction, or for a refund no successful debit, is remembered under this id."""
 
     code: ClassVar[str] = "UNKNOWN_TRANSACTION"
     number: ClassVar[int] = 42
@@ -618,6 +618,106 @@ class Audit:
             integer(found["version"]),
             rows(BucketTotals.read)(found["buckets"]),
             rows(Uncollected.read)(found["uncollected"]),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Balance:
+    id: str
+    unit: str
+    available: int
+    held: int
+
+    @staticmethod
+    def read(raw: object) -> Balance:
+        found = row(raw, 4, 4)
+        return Balance(
+            text(found[0]),
+            text(found[1]),
+            integer(found[2]),
+            integer(found[3]),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    session: str
+    key: str | int
+    unit: str
+    bucket: str
+    amount: int
+    deadline: int
+
+    @staticmethod
+    def read(raw: object) -> Hold:
+        found = row(raw, 6, 6)
+        return Hold(
+            text(found[0]),
+            item_key(found[1]),
+            text(found[2]),
+            text(found[3]),
+            integer(found[4]),
+            integer(found[5]),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Holds:
+    version: int
+    buckets: tuple[Balance, ...]
+    holds: tuple[Hold, ...]
+    next: str | None
+
+    @staticmethod
+    def read(raw: object) -> Holds:
+        found = pairs(raw)
+        return Holds(
+            integer(found["version"]),
+            rows(Balance.read)(found["buckets"]),
+            rows(Hold.read)(found["holds"]),
+            nullable(text)(found["next"]),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class DebitPart:
+    bucket: str | None
+    unit: str | None
+    amount: int
+    refunded: int
+    item: str | int | None
+
+    @staticmethod
+    def read(raw: object) -> DebitPart:
+        found = row(raw, 5, 5)
+        return DebitPart(
+            nullable(text)(found[0]),
+            nullable(text)(found[1]),
+            integer(found[2]),
+            integer(found[3]),
+            nullable(item_key)(found[4]),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Transaction:
+    code: str
+    version: int
+    amount: int
+    cause: str | None
+    forget_at: int
+    parts: tuple[DebitPart, ...]
+
+    @staticmethod
+    def read(raw: object) -> Transaction:
+        found = pairs(raw)
+        return Transaction(
+            text(found["code"]),
+            integer(found["version"]),
+            integer(found["amount"]),
+            nullable(text)(found["cause"]),
+            integer(found["forget_at"]),
+            rows(DebitPart.read)(found["parts"]),
         )
 
 
@@ -1429,6 +1529,31 @@ def audit(account: str) -> Command[Audit]:
     return Command(tuple(words), Audit.read, True, only_reads=True)
 
 
+def holds(account: str, *, count: int | None = None, after: str | None = None) -> Command[Holds]:
+    """Shows balances and each open hold in one atomic read, in pages of sessions.
+
+    Answers besides OK: INVALID, UNKNOWN_ACCOUNT.
+    """
+    words: list[Word] = ["SCUR.HOLDS"]
+    words += [account]
+    if count is not None:
+        words += ["COUNT", count]
+    if after is not None:
+        words += ["AFTER", after]
+    return Command(tuple(words), Holds.read, True, only_reads=True)
+
+
+def get_transaction(account: str, txn: str) -> Command[Transaction]:
+    """Shows what is remembered of a transaction id: its answer, its refunds, and until when.
+
+    Answers besides OK: INVALID, UNKNOWN_ACCOUNT, UNKNOWN_TRANSACTION.
+    """
+    words: list[Word] = ["SCUR.TRANSACTION"]
+    words += [account]
+    words += [txn]
+    return Command(tuple(words), Transaction.read, True, only_reads=True)
+
+
 def totals() -> Command[Totals]:
     """Shows the conservation totals of this node per unit."""
     words: list[Word] = ["SCUR.TOTALS"]
@@ -1578,6 +1703,8 @@ def statement(
     from_ms: int | None = None,
     to_ms: int | None = None,
     unit: str | None = None,
+    transaction: str | None = None,
+    session: str | None = None,
     count: int | None = None,
     cursor: str | None = None,
     rev: bool = False,
@@ -1594,6 +1721,10 @@ def statement(
         words += ["TO", to_ms]
     if unit is not None:
         words += ["UNIT", unit]
+    if transaction is not None:
+        words += ["TRANSACTION", transaction]
+    if session is not None:
+        words += ["SESSION", session]
     if count is not None:
         words += ["COUNT", count]
     if cursor is not None:
@@ -1635,6 +1766,7 @@ __all__ = [
     "Allowance",
     "Answer",
     "Audit",
+    "Balance",
     "Bucket",
     "BucketExpired",
     "BucketTotals",
@@ -1644,12 +1776,15 @@ __all__ = [
     "Counted",
     "Counter",
     "DebitItem",
+    "DebitPart",
     "Deleted",
     "EntitiesFound",
     "Entity",
     "EntityWritten",
     "Event",
     "Events",
+    "Hold",
+    "Holds",
     "Identity",
     "IdentityExists",
     "Invalid",
@@ -1674,6 +1809,7 @@ __all__ = [
     "TerminateItem",
     "Threshold",
     "Totals",
+    "Transaction",
     "Uncollected",
     "UnitTotals",
     "UnknownAccount",

@@ -26,6 +26,7 @@ from ._commands import (
     Entity,
     EntityWritten,
     Events,
+    Holds,
     Moved,
     NewBucket,
     NewIdentity,
@@ -35,6 +36,7 @@ from ._commands import (
     TerminateItem,
     Threshold,
     Totals,
+    Transaction,
     UpdateItem,
 )
 
@@ -296,6 +298,14 @@ class SyncCommands:
         """Checks the invariants of an account and shows its conservation totals."""
         return self.run(commands.audit(account))
 
+    def holds(self, account: str, *, count: int | None = None, after: str | None = None) -> Holds:
+        """Shows balances and each open hold in one atomic read, in pages of sessions."""
+        return self.run(commands.holds(account, count=count, after=after))
+
+    def get_transaction(self, account: str, txn: str) -> Transaction:
+        """Shows what is remembered of a transaction id: its answer, its refunds, and until when."""
+        return self.run(commands.get_transaction(account, txn))
+
     def totals(self) -> Totals:
         """Shows the conservation totals of this node per unit."""
         return self.run(commands.totals())
@@ -387,6 +397,8 @@ class SyncCommands:
         from_ms: int | None = None,
         to_ms: int | None = None,
         unit: str | None = None,
+        transaction: str | None = None,
+        session: str | None = None,
         count: int | None = None,
         cursor: str | None = None,
         rev: bool = False,
@@ -394,7 +406,8 @@ class SyncCommands:
         """Shows what has happened to an account in a period, from the log, in steps."""
         return self.run(
             commands.statement(
-                account, from_ms=from_ms, to_ms=to_ms, unit=unit, count=count, cursor=cursor, rev=rev
+                account, from_ms=from_ms, to_ms=to_ms, unit=unit, transaction=transaction, session=session,
+                count=count, cursor=cursor, rev=rev
             )
         )
 
@@ -662,6 +675,14 @@ class AsyncCommands:
         """Checks the invariants of an account and shows its conservation totals."""
         return await self.run(commands.audit(account))
 
+    async def holds(self, account: str, *, count: int | None = None, after: str | None = None) -> Holds:
+        """Shows balances and each open hold in one atomic read, in pages of sessions."""
+        return await self.run(commands.holds(account, count=count, after=after))
+
+    async def get_transaction(self, account: str, txn: str) -> Transaction:
+        """Shows what is remembered of a transaction id: its answer, its refunds, and until when."""
+        return await self.run(commands.get_transaction(account, txn))
+
     async def totals(self) -> Totals:
         """Shows the conservation totals of this node per unit."""
         return await self.run(commands.totals())
@@ -753,6 +774,8 @@ class AsyncCommands:
         from_ms: int | None = None,
         to_ms: int | None = None,
         unit: str | None = None,
+        transaction: str | None = None,
+        session: str | None = None,
         count: int | None = None,
         cursor: str | None = None,
         rev: bool = False,
@@ -760,7 +783,8 @@ class AsyncCommands:
         """Shows what has happened to an account in a period, from the log, in steps."""
         return await self.run(
             commands.statement(
-                account, from_ms=from_ms, to_ms=to_ms, unit=unit, count=count, cursor=cursor, rev=rev
+                account, from_ms=from_ms, to_ms=to_ms, unit=unit, transaction=transaction, session=session,
+                count=count, cursor=cursor, rev=rev
             )
         )
 

@@ -1,16 +1,18 @@
 //! Replies of RESP2 or RESP3 as the ledger's own types: the one decoder of SCUR replies for programs, with
 //! `decode_store.rs` for reads of a whole store. docs/commands.md has the shapes.
 
-use crate::reader::{Reader, bytes, each, field, integer, key, list, status, unsigned};
+use crate::reader::{
+    Reader, bytes, cause, code, each, field, integer, key, list, or_nil, status, unsigned,
+};
 use redis::{ServerError, Value};
 use scurry_ledger::{
     Answer, Cause, Checked, Code, Command, Cycle, Id, ItemAnswer, LimitSubject, Name, Overrun,
     SessionTerms, Time, UnitAmount,
 };
 use scurry_service::{
-    AccountView, AllowanceView, Answered, AuditView, BucketTotals, BucketView, CallError,
-    CommandBuf, CounterView, ItemView, LimitView, Read, Refusal, Reply, Request, SessionRow,
-    SessionView,
+    AccountView, AllowanceView, Answered, AuditView, BalanceView, BucketTotals, BucketView,
+    CallError, CommandBuf, CounterView, HoldView, HoldsView, ItemView, LimitView, PartView, Read,
+    Refusal, Reply, Request, SessionRow, SessionView, TransactionView,
 };
 
 /// Reads the reply to a request.
@@ -31,6 +33,10 @@ pub fn decode(request: &Request, value: &Value) -> Result<Reply, CallError> {
         Request::Read(Read::Session { .. }) => session(value).map(Box::new).map(Reply::Session),
         Request::Read(Read::Audit { .. }) => audit(value).map(Box::new).map(Reply::Audit),
         Request::Read(Read::Check { .. }) => checked(value).map(Reply::Checked),
+        Request::Read(Read::Holds { .. }) => holds(value).map(Box::new).map(Reply::Holds),
+        Request::Read(Read::Transaction { .. }) => {
+            transaction(value).map(Box::new).map(Reply::Transaction)
+        }
     };
     reply.ok_or(CallError::WrongShape)
 }
@@ -212,6 +218,45 @@ fn session(map: &Value) -> Option<SessionView> {
                 released: item.integer()?,
                 uncollected: item.integer()?,
             })
+        })?,
+    })
+}
+
+fn holds(map: &Value) -> Option<HoldsView> {
+    Some(HoldsView {
+        version: unsigned(field(map, "version")?)?,
+        buckets: each(field(map, "buckets")?, |row| {
+            let (id, unit) = (row.name()?, row.name()?);
+            Some(BalanceView { id, unit, available: row.integer()?, held: row.integer()? })
+        })?,
+        holds: each(field(map, "holds")?, |row| {
+            Some(HoldView {
+                session: row.id()?,
+                key: row.key()?,
+                unit: row.name()?,
+                bucket: row.name()?,
+                amount: row.integer()?,
+                deadline: row.time()?,
+            })
+        })?,
+        next: or_nil(field(map, "next")?, |next| Id::new(bytes(next)?))?,
+    })
+}
+
+fn transaction(map: &Value) -> Option<TransactionView> {
+    let code = code(field(map, "code")?)?;
+    Some(TransactionView {
+        code,
+        version: unsigned(field(map, "version")?)?,
+        amount: integer(field(map, "amount")?)?,
+        cause: or_nil(field(map, "cause")?, cause)?.unwrap_or(Cause::of(code)),
+        forget_at: Time(integer(field(map, "forget_at")?)?),
+        parts: each(field(map, "parts")?, |row| {
+            let bucket = or_nil(row.value()?, |name| Name::new(bytes(name)?))?;
+            let unit = or_nil(row.value()?, |name| Name::new(bytes(name)?))?;
+            let (amount, refunded) = (row.integer()?, row.integer()?);
+            let item = or_nil(row.value()?, key)?;
+            Some(PartView { bucket: bucket.zip(unit), amount, refunded, item })
         })?,
     })
 }

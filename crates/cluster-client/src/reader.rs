@@ -36,8 +36,7 @@ impl<'a> Reader<'a> {
     }
 
     pub(crate) fn code(&mut self) -> Option<Code> {
-        let name = bytes(self.value()?)?;
-        Code::ALL.iter().copied().find(|code| code.name().as_bytes() == name)
+        code(self.value()?)
     }
 
     pub(crate) fn name(&mut self) -> Option<Name> {
@@ -90,13 +89,22 @@ impl<'a> Reader<'a> {
     /// Reads the cause of a denial, with which a reply ends where it has one to tell.
     pub(crate) fn cause(&mut self, code: Code) -> Option<Cause> {
         let Some(value) = self.value() else { return Some(Cause::of(code)) };
-        let told = bytes(value)?;
-        if let Some(limit) = told.strip_prefix(b"limit ") {
-            return Some(Cause::Limit(Name::new(limit)?));
-        }
-        let plain = [Cause::Balance, Cause::NoBucket, Cause::Chain, Cause::Status];
-        plain.into_iter().find(|cause| cause.word().is_some_and(|word| word.as_bytes() == told))
+        cause(value)
     }
+}
+
+pub(crate) fn code(value: &Value) -> Option<Code> {
+    let name = bytes(value)?;
+    Code::ALL.iter().copied().find(|code| code.name().as_bytes() == name)
+}
+
+pub(crate) fn cause(value: &Value) -> Option<Cause> {
+    let told = bytes(value)?;
+    if let Some(limit) = told.strip_prefix(b"limit ") {
+        return Some(Cause::Limit(Name::new(limit)?));
+    }
+    let plain = [Cause::Balance, Cause::NoBucket, Cause::Chain, Cause::Status];
+    plain.into_iter().find(|cause| cause.word().is_some_and(|word| word.as_bytes() == told))
 }
 
 fn zone(value: &Value) -> Option<Zone> {

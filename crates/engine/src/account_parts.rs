@@ -15,11 +15,12 @@ use records::PackedRecordStore;
 use scurry_codec::{IMAGE_LEN_MAX, encode_account, mark_in_parts};
 use scurry_ledger::{
     Account, Command, Create, LimitSubject, LimitTerms, Op, PackedRecord, RecordKind, Records,
-    Time, UnloadedPart,
+    SessionPage, ShownParts, Time, UnloadedPart,
 };
 use sessions::{LoadedSession, PackedSessions};
 use std::borrow::Cow;
 use std::mem;
+use std::slice;
 
 /// Bytes of sessions, tombstones and transactions above which an account is kept in parts.
 pub const APART_LEN: usize = 4 << 10;
@@ -46,7 +47,9 @@ pub struct NeededParts<'n> {
     /// Ids of open or closed sessions.
     pub(crate) sessions: Cow<'n, [&'n [u8]]>,
     /// Ids of transactions.
-    pub(crate) transactions: Vec<&'n [u8]>,
+    pub(crate) transactions: Cow<'n, [&'n [u8]]>,
+    /// A page of the open sessions, with the first session after it.
+    pub(crate) page: Option<SessionPage<'n>>,
     /// Whether all parts are needed.
     pub(crate) all: bool,
 }
@@ -57,9 +60,20 @@ impl<'n> NeededParts<'n> {
         NeededParts { all: true, ..NeededParts::default() }
     }
 
-    /// Returns the parts that a read needs: all sessions, one session, or only the sums.
-    pub fn shown(all: bool, session: &'n Option<&'n [u8]>) -> NeededParts<'n> {
-        NeededParts { all, sessions: Cow::Borrowed(session.as_slice()), ..NeededParts::default() }
+    /// Returns the parts that a read needs.
+    pub fn shown(shown: &'n ShownParts<'n>) -> NeededParts<'n> {
+        let needed = NeededParts::default();
+        match shown {
+            ShownParts::None => needed,
+            ShownParts::All => NeededParts::all(),
+            ShownParts::Session(id) => {
+                NeededParts { sessions: Cow::Borrowed(slice::from_ref(id)), ..needed }
+            }
+            ShownParts::Transaction(id) => {
+                NeededParts { transactions: Cow::Borrowed(slice::from_ref(id)), ..needed }
+            }
+            ShownParts::Page(page) => NeededParts { page: Some(*page), ..needed },
+        }
     }
 
     /// Returns the parts that a command names. Of the account only the part in its image is at hand.
@@ -71,25 +85,25 @@ impl<'n> NeededParts<'n> {
             }
             Command::Release { session, .. } => needed.sessions.to_mut().push(session),
             Command::Refund { txn, debit, .. } | Command::RefundItems { txn, debit, .. } => {
-                needed.transactions.extend([*txn, *debit]);
+                needed.transactions.to_mut().extend([*txn, *debit]);
             }
             Command::TopUp { txn, .. }
             | Command::Adjust { txn, .. }
             | Command::Bucket { txn, .. }
             | Command::Debit { txn, .. }
             | Command::DebitItems { txn, .. }
-            | Command::Counter { txn, .. } => needed.transactions.push(txn),
+            | Command::Counter { txn, .. } => needed.transactions.to_mut().push(txn),
             Command::Limit { txn, limit, terms } => {
-                needed.transactions.push(txn);
+                needed.transactions.to_mut().push(txn);
                 // A new limit starts with the holds of all sessions.
                 let counts_units =
                     matches!(terms, LimitTerms::Set { counted: LimitSubject::Units { .. }, .. });
                 needed.all = counts_units && account.limit(*limit).is_none();
             }
             Command::Create(Create { txn, .. }) | Command::Status { txn, .. } => {
-                needed.transactions.extend(*txn);
+                needed.transactions.to_mut().extend(*txn);
             }
-            Command::Delete { if_txn, .. } => needed.transactions.extend(*if_txn),
+            Command::Delete { if_txn, .. } => needed.transactions.to_mut().extend(*if_txn),
         }
         needed
     }
@@ -104,7 +118,9 @@ impl<'n> NeededParts<'n> {
                     needed.sessions.to_mut().push(tombstone.id.as_bytes())
                 }
                 Op::NoteLate(late) => needed.sessions.to_mut().push(late.session.as_bytes()),
-                Op::NoteRefund { debit, .. } => needed.transactions.push(debit.as_bytes()),
+                Op::NoteRefund { debit, .. } => {
+                    needed.transactions.to_mut().push(debit.as_bytes());
+                }
                 _ => {}
             }
         }
@@ -179,6 +195,9 @@ impl AccountParts {
                     }
                 }
             }
+            let page = needed.page.map_or(Vec::new(), |page| sessions.page(&page, now));
+            loaded.extend(page.iter().map(|&at| sessions.load(at, &mut account.sessions)));
+            named.extend(page);
             // In reverse order, so that closing the first due session moves no other.
             loaded
                 .extend(sessions.due(now).rev().map(|at| sessions.load(at, &mut account.sessions)));

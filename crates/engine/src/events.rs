@@ -10,6 +10,7 @@ mod event;
 mod origin;
 mod reader;
 
+use derive::answer_of;
 pub use derive::{EventWithOrigin, events_of};
 pub use event::{Ending, Event, Movement};
 pub use origin::{Origin, OriginItem};

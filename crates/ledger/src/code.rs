@@ -75,7 +75,7 @@ codes! {
     VersionConflict = 34, "VERSION_CONFLICT", Reject, 5012, "CHARGING_FAILED", 412, "IFVERSION names another version than the session has.";
     UnknownBucket = 40, "UNKNOWN_BUCKET", Reject, 5012, "CHARGING_FAILED", 404, "The account has no bucket with this id.";
     BucketExpired = 41, "BUCKET_EXPIRED", Reject, 5012, "CHARGING_FAILED", 409, "The bucket's validity has ended: nothing can be credited to it.";
-    UnknownTransaction = 42, "UNKNOWN_TRANSACTION", Reject, 5012, "CHARGING_FAILED", 404, "No successful debit is remembered under this transaction id.";
+    UnknownTransaction = 42, "UNKNOWN_TRANSACTION", Reject, 5012, "CHARGING_FAILED", 404, "No transaction, or for a refund no successful debit, is remembered under this id.";
     UnknownLimit = 45, "UNKNOWN_LIMIT", Reject, 5012, "CHARGING_FAILED", 404, "The account has no limit with this id.";
     NotEmpty = 43, "NOT_EMPTY", Reject, 5012, "CHARGING_FAILED", 409, "It still holds something: a balance, a session, or a remembered id.";
     NotApplicable = 44, "NOT_APPLICABLE", Reject, 4011, "CHARGING_NOT_APPLICABLE", 409, "The command does not apply to this object any more.";

@@ -1,6 +1,7 @@
 //! The grammar of SCUR commands: parses arguments into a borrowed [`Command`] of the ledger. It checks words and their
 //! form; `decide` checks the meaning of values.
 
+use crate::follow_request::COUNT_MAX;
 use crate::limits::IDENTITIES_MAX;
 use crate::options::{Options, is, once};
 use crate::scratch::RareLists;
@@ -9,7 +10,8 @@ use crate::table::{ScurReadId, ScurWriteId};
 use crate::{Args, Fault, Scratch};
 use scurry_ledger::{
     BUCKETS_MAX, BucketAttributes, Command, Create, ITEMS_MAX, ItemAmount, ItemRequest,
-    LimitSubject, LimitTerms, Name, NewBucket, PeriodClock, SessionOptions, SessionRequest, Status,
+    LimitSubject, LimitTerms, Name, NewBucket, PeriodClock, SessionOptions, SessionPage,
+    SessionRequest, Status,
 };
 
 /// A SCUR command for `decide`.
@@ -44,7 +46,24 @@ pub enum Read<'a> {
         /// Amount to check, at least 1.
         amount: i64,
     },
+    /// `SCUR.HOLDS`.
+    Holds {
+        /// Account id.
+        account: &'a [u8],
+        /// Page of the open sessions.
+        page: SessionPage<'a>,
+    },
+    /// `SCUR.TRANSACTION`.
+    Transaction {
+        /// Account id.
+        account: &'a [u8],
+        /// Transaction id.
+        txn: &'a [u8],
+    },
 }
+
+/// Default number of sessions in one reply of `SCUR.HOLDS`.
+const HOLDS_COUNT: u16 = 100;
 
 /// Parses the arguments of a SCUR command that changes nothing, whose arity has been checked.
 pub fn parse_read(id: ScurReadId, args: Args<'_>) -> Result<Read<'_>, Fault<'_>> {
@@ -62,9 +81,26 @@ pub fn parse_read(id: ScurReadId, args: Args<'_>) -> Result<Read<'_>, Fault<'_>>
             }
             Read::Check { account, unit, amount }
         }
+        ScurReadId::Holds => Read::Holds { account, page: session_page(&mut options)? },
+        ScurReadId::Transaction => Read::Transaction { account, txn: options.id("txn")? },
     };
     options.end()?;
     Ok(read)
+}
+
+fn session_page<'a>(options: &mut Options<'a>) -> Result<SessionPage<'a>, Fault<'a>> {
+    let (mut count, mut after) = (None, None);
+    while let Some(keyword) = options.next() {
+        if is(keyword, b"count") {
+            once(&mut count, "count", options.between("count", 1, COUNT_MAX)?)?;
+        } else if is(keyword, b"after") {
+            once(&mut after, "after", options.id("after")?)?;
+        } else {
+            return Err(Fault::Unexpected(keyword));
+        }
+    }
+    let count = usize::from(count.unwrap_or(HOLDS_COUNT));
+    Ok(SessionPage { after: after.unwrap_or(b""), count })
 }
 
 /// Parses the arguments of a SCUR command for `decide`, whose arity has been checked. Its lists are stored in

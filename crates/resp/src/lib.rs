@@ -52,11 +52,13 @@ pub use limits::{IDENTITIES_MAX, LIMIT_MS_MAX, LimitFault, check_limits, set_lim
 pub use list_request::{LIST_COUNT_MAX, ListRequest, list_row, parse_list};
 pub use number::parse_integer;
 pub use piece::{Piece, Pieces};
-pub use read::{ENDED_SESSION, UNKNOWN_ACCOUNT, UNKNOWN_SESSION, unknown_account};
+pub use read::{
+    ENDED_SESSION, UNKNOWN_ACCOUNT, UNKNOWN_SESSION, UNKNOWN_TRANSACTION, unknown_account,
+};
 pub use reference::{ReferencePage, details, reference, reference_pages};
 pub use render::{
-    account_map, answer, audit_map, chain_answers, chain_rejection, chain_wrong_type, check_answer,
-    reject, rejection, session_map, totals_map,
+    account_map, answer, audit_map, cause_text, chain_answers, chain_rejection, chain_wrong_type,
+    check_answer, holds_map, reject, rejection, session_map, totals_map, transaction_map,
 };
 pub use reply::{Protocol, Reply};
 pub use request::{Parsed, Parser, ProtocolError, RequestLimits, UNAUTHENTICATED_REQUEST_LEN_MAX};

@@ -1,13 +1,19 @@
 //! Replies to SCUR commands that read, which are the same in every host.
 
-use crate::render::{account_map, audit_map, check_answer, reject, session_map};
+use crate::render::{
+    account_map, audit_map, check_answer, holds_map, reject, session_map, transaction_map,
+};
 use crate::{Read, Reply};
-use scurry_ledger::{Account, Code, Time, check, validate};
+use scurry_ledger::{Account, Code, ShownParts, Time, check, validate};
+use scurry_service::{HoldsView, TransactionView};
 
 /// The explanation of UNKNOWN_ACCOUNT to a read.
 pub const UNKNOWN_ACCOUNT: &str = "no account has this id: create it with SCUR.CREATE";
 /// The explanation of UNKNOWN_SESSION to a read.
 pub const UNKNOWN_SESSION: &str = "no open session has this id: SCUR.RESERVE opens one";
+/// The explanation of UNKNOWN_TRANSACTION to a read.
+pub const UNKNOWN_TRANSACTION: &str = "no transaction of this id is remembered, for as long as transaction_ms says: \
+     SCUR.STATEMENT with TRANSACTION searches the log for older ones";
 /// The explanation of UNKNOWN_SESSION to a read where the session has ended.
 pub const ENDED_SESSION: &str =
     "the session has ended: report what it used with LATEUSE, and open another one under a new id";
@@ -19,20 +25,20 @@ impl<'a> Read<'a> {
             Read::Account(account)
             | Read::Audit(account)
             | Read::Session { account, .. }
+            | Read::Holds { account, .. }
+            | Read::Transaction { account, .. }
             | Read::Check { account, .. } => account,
         }
     }
 
-    /// Reports whether the command shows every open session.
-    pub fn shows_all(&self) -> bool {
-        matches!(self, Read::Account(_) | Read::Audit(_))
-    }
-
-    /// Returns the session that the command shows.
-    pub fn session(&self) -> Option<&'a [u8]> {
+    /// Returns the parts of the account that the command shows.
+    pub fn shown(&self) -> ShownParts<'a> {
         match *self {
-            Read::Session { session, .. } => Some(session),
-            Read::Account(_) | Read::Audit(_) | Read::Check { .. } => None,
+            Read::Account(_) | Read::Audit(_) => ShownParts::All,
+            Read::Session { session, .. } => ShownParts::Session(session),
+            Read::Transaction { txn, .. } => ShownParts::Transaction(txn),
+            Read::Holds { page, .. } => ShownParts::Page(page),
+            Read::Check { .. } => ShownParts::None,
         }
     }
 
@@ -53,6 +59,11 @@ impl<'a> Read<'a> {
             Read::Check { unit, amount, .. } => {
                 check_answer(reply, check(account, unit, amount, now));
             }
+            Read::Holds { page, .. } => holds_map(reply, &HoldsView::of_account(account, &page)),
+            Read::Transaction { txn, .. } => match TransactionView::of_account(account, txn) {
+                Some(view) => transaction_map(reply, &view),
+                None => reject(reply, Code::UnknownTransaction, UNKNOWN_TRANSACTION),
+            },
         }
     }
 }

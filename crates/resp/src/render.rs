@@ -1,6 +1,9 @@
 //! Writes SCUR replies in the form that docs/commands.md documents for each command.
 
+mod holds;
 mod word;
+
+pub use self::holds::{holds_map, transaction_map};
 
 use self::word::{list, word};
 use crate::{Reply, WRONG_TYPE};
@@ -9,6 +12,7 @@ use scurry_ledger::{
     Cycle, ItemAnswer, ItemKey, ItemRequest, Limit, LimitSubject, Link, Overrun, Period, Rejection,
     Session, Status, Time, Totals, Zone, first_denied,
 };
+use std::borrow::Cow;
 use std::fmt::Display;
 
 /// Writes the answer to a command that was committed, now or earlier (`replayed`).
@@ -125,6 +129,15 @@ fn tell(reply: &mut Reply<'_>, cause: Cause, word: &str) {
         Cause::Limit(limit) => reply.simple(&format!("{word} {}", limit.as_str())),
         _ => reply.simple(word),
     }
+}
+
+/// Returns the text of a cause, if it is known: its word, and the id of the limit.
+pub fn cause_text(cause: Cause) -> Option<Cow<'static, str>> {
+    let word = cause.word()?;
+    Some(match cause {
+        Cause::Limit(limit) => format!("{word} {}", limit.as_str()).into(),
+        _ => word.into(),
+    })
 }
 
 fn item_answers(reply: &mut Reply<'_>, requested: &[ItemRequest], answers: &[ItemAnswer]) {

@@ -23,6 +23,10 @@ pub struct StatementRequest<'a> {
     pub count: u16,
     /// Unit of the entries; entries without a unit are listed too.
     pub unit: Option<Name>,
+    /// Transaction of the entries; the last of them is its answer.
+    pub transaction: Option<&'a [u8]>,
+    /// Session of the entries.
+    pub session: Option<&'a [u8]>,
     /// Whether the newest entry comes first; then the cursor is the end of the wanted entries.
     pub is_reversed: bool,
 }
@@ -34,7 +38,7 @@ pub fn parse_statement(args: Args<'_>) -> Result<StatementRequest<'_>, Fault<'_>
     let mut options = Options::new(args);
     let account = options.account()?;
     let (mut from, mut to, mut cursor, mut count, mut unit) = (None, None, None, None, None);
-    let mut reversed = None;
+    let (mut reversed, mut transaction, mut session) = (None, None, None);
     while let Some(keyword) = options.next() {
         if keyword.eq_ignore_ascii_case(b"FROM") {
             once(&mut from, "from", Time(options.integer("from")?))?;
@@ -47,6 +51,10 @@ pub fn parse_statement(args: Args<'_>) -> Result<StatementRequest<'_>, Fault<'_>
             once(&mut count, "count", options.between("count", 1, COUNT_MAX)?)?;
         } else if keyword.eq_ignore_ascii_case(b"UNIT") {
             once(&mut unit, "unit", options.name("unit")?)?;
+        } else if keyword.eq_ignore_ascii_case(b"TRANSACTION") {
+            once(&mut transaction, "transaction", options.id("transaction")?)?;
+        } else if keyword.eq_ignore_ascii_case(b"SESSION") {
+            once(&mut session, "session", options.id("session")?)?;
         } else if keyword.eq_ignore_ascii_case(b"REV") {
             once(&mut reversed, "rev", ())?;
         } else {
@@ -58,5 +66,15 @@ pub fn parse_statement(args: Args<'_>) -> Result<StatementRequest<'_>, Fault<'_>
     }
     let count = count.unwrap_or(COUNT);
     let is_reversed = reversed.is_some();
-    Ok(StatementRequest { account, from, to, cursor, count, unit, is_reversed })
+    Ok(StatementRequest {
+        account,
+        from,
+        to,
+        cursor,
+        count,
+        unit,
+        transaction,
+        session,
+        is_reversed,
+    })
 }

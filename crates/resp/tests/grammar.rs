@@ -2,7 +2,8 @@
 
 use scurry_ledger::{
     BucketAttributes, Command, Create, ItemKey, ItemRequest, LimitSubject, LimitTerms, Name,
-    NewBucket, Overrun, Period, PeriodClock, SessionOptions, SessionRequest, Status, Time,
+    NewBucket, Overrun, Period, PeriodClock, SessionOptions, SessionPage, SessionRequest, Status,
+    Time,
 };
 use scurry_resp::table::{self, CommandId};
 use scurry_resp::{Parsed, Parser, Read, RequestLimits, Scratch, Write, parse_read, parse_write};
@@ -300,6 +301,11 @@ fn reads() {
     };
     reads("SCUR.GET a", Read::Account(b"a"));
     reads("SCUR.AUDIT a", Read::Audit(b"a"));
+    let page = SessionPage { after: b"", count: 100 };
+    reads("SCUR.HOLDS a", Read::Holds { account: b"a", page });
+    let page = SessionPage { after: b"s", count: 7 };
+    reads("SCUR.HOLDS a after s count 7", Read::Holds { account: b"a", page });
+    reads("SCUR.TRANSACTION a t", Read::Transaction { account: b"a", txn: b"t" });
     reads("SCUR.SESSION a s", Read::Session { account: b"a", session: b"s" });
     reads("SCUR.CHECK a c 1", Read::Check { account: b"a", unit: name("c"), amount: 1 });
 }

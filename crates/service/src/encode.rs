@@ -6,8 +6,8 @@ use crate::{
     Arguments, Follow, FollowFrom, ListRead, Read, Request, StatementRead, StoreRead, WatchStart,
 };
 use scurry_ledger::{
-    BucketAttributes, Command, Create, ItemAmount, ItemKey, LimitSubject, LimitTerms, Link, Name,
-    NamedZone, Period, PeriodClock, SessionRequest, Status, Time,
+    BucketAttributes, Command, Create, Id, ItemAmount, ItemKey, LimitSubject, LimitTerms, Link,
+    Name, NamedZone, Period, PeriodClock, SessionRequest, Status, Time,
 };
 
 impl Request {
@@ -37,12 +37,14 @@ impl StoreRead {
                 out.push(kind.as_bytes()).push(value.as_bytes());
             }
             StoreRead::Statement(statement) => {
-                let StatementRead { account, from, to, unit, count, cursor, newest_first } =
-                    statement;
+                let StatementRead { account, from, to, unit, transaction, session, .. } = statement;
+                let StatementRead { count, cursor, newest_first, .. } = statement;
                 out.push(account)
                     .number("FROM", from.map(|time| time.0))
                     .number("TO", to.map(|time| time.0))
                     .option("UNIT", unit.as_ref().map(Name::as_bytes))
+                    .option("TRANSACTION", transaction.as_ref().map(Id::as_bytes))
+                    .option("SESSION", session.as_ref().map(Id::as_bytes))
                     .number("COUNT", *count)
                     .number("CURSOR", *cursor)
                     .flag("REV", *newest_first);
@@ -113,6 +115,13 @@ fn encode_read(name: &str, read: &Read) -> Arguments {
         }
         Read::Check { unit, amount, .. } => {
             out.push(unit.as_bytes()).push_display(amount);
+        }
+        Read::Holds { after, count, .. } => {
+            out.push("COUNT").push_display(count);
+            out.option("AFTER", Some(after).filter(|after| !after.is_empty()));
+        }
+        Read::Transaction { txn, .. } => {
+            out.push(txn);
         }
     }
     out
@@ -308,6 +317,8 @@ mod tests {
             from: None,
             to: None,
             unit: None,
+            transaction: None,
+            session: None,
             count: None,
             cursor: None,
             newest_first: false,
@@ -317,13 +328,15 @@ mod tests {
             from: Some(Time(1)),
             to: Some(Time(2)),
             unit: Name::new(b"cent"),
+            transaction: Id::new(b"t"),
+            session: Id::new(b"s"),
             count: Some(3),
             cursor: Position::parse(b"1.0:4-5"),
             newest_first: true,
             ..plain
         };
         let full = joined(&StoreRead::Statement(full).arguments());
-        let expected = "SCUR.STATEMENT a FROM 1 TO 2 UNIT cent COUNT 3 CURSOR 1.0:4-5 REV";
+        let expected = "SCUR.STATEMENT a FROM 1 TO 2 UNIT cent TRANSACTION t SESSION s COUNT 3 CURSOR 1.0:4-5 REV";
         assert_eq!(full, expected);
     }
 

@@ -1,6 +1,6 @@
 //! Replies of a store to requests.
 
-use crate::{AccountView, AuditView, SessionView};
+use crate::{AccountView, AuditView, HoldsView, SessionView, TransactionView};
 use scurry_ledger::{Answer, Checked, Code, ItemKey, first_denied};
 use smallvec::SmallVec;
 
@@ -19,6 +19,10 @@ pub enum Reply {
     Audit(Box<AuditView>),
     /// Reply to a check.
     Checked(Checked),
+    /// Reply to a read of open holds.
+    Holds(Box<HoldsView>),
+    /// Reply to a read of a transaction.
+    Transaction(Box<TransactionView>),
 }
 
 /// The answer to a command, new or stored.

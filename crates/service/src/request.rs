@@ -1,7 +1,7 @@
 //! Requests to a store. Each names the accounts that it is about.
 
 use crate::CommandBuf;
-use scurry_ledger::{Command, Create, Link, Name, SessionRequest};
+use scurry_ledger::{Command, Create, Link, Name, SessionPage, SessionRequest, ShownParts};
 
 /// One request. It owns its data, so that it can wait in a queue and travel to another thread.
 #[expect(clippy::large_enum_variant, reason = "nearly every request is a command")]
@@ -53,6 +53,22 @@ pub enum Read {
         /// Minor units, at least 1.
         amount: i64,
     },
+    /// `SCUR.HOLDS`: balances and a page of open holds.
+    Holds {
+        /// Account id.
+        account: Vec<u8>,
+        /// Last session of the page before; empty for the first page.
+        after: Vec<u8>,
+        /// Most sessions of the page, at least 1.
+        count: u16,
+    },
+    /// `SCUR.TRANSACTION`: what is remembered of a transaction.
+    Transaction {
+        /// Account id.
+        account: Vec<u8>,
+        /// Transaction id.
+        txn: Vec<u8>,
+    },
 }
 
 impl Write {
@@ -69,7 +85,22 @@ impl Read {
             Read::Account { account }
             | Read::Session { account, .. }
             | Read::Audit { account }
+            | Read::Holds { account, .. }
+            | Read::Transaction { account, .. }
             | Read::Check { account, .. } => account,
+        }
+    }
+
+    /// Returns the parts of the account that the read shows.
+    pub fn shown(&self) -> ShownParts<'_> {
+        match self {
+            Read::Account { .. } | Read::Audit { .. } => ShownParts::All,
+            Read::Session { session, .. } => ShownParts::Session(session),
+            Read::Transaction { txn, .. } => ShownParts::Transaction(txn),
+            Read::Holds { after, count, .. } => {
+                ShownParts::Page(SessionPage { after, count: usize::from(*count) })
+            }
+            Read::Check { .. } => ShownParts::None,
         }
     }
 }
@@ -114,6 +145,8 @@ impl Request {
             Request::Read(Read::Session { .. }) => "SCUR.SESSION",
             Request::Read(Read::Audit { .. }) => "SCUR.AUDIT",
             Request::Read(Read::Check { .. }) => "SCUR.CHECK",
+            Request::Read(Read::Holds { .. }) => "SCUR.HOLDS",
+            Request::Read(Read::Transaction { .. }) => "SCUR.TRANSACTION",
         }
     }
 }

@@ -60,6 +60,10 @@ pub struct StatementRead {
     pub to: Option<Time>,
     /// Unit of the entries; entries without a unit are listed too. None for all.
     pub unit: Option<Name>,
+    /// Transaction of the entries; the last of them is its answer. None for all.
+    pub transaction: Option<Id>,
+    /// Session of the entries. None for all.
+    pub session: Option<Id>,
     /// Most entries of the reply. None for the store's default.
     pub count: Option<u16>,
     /// Position to continue from, of an earlier reply.

@@ -1,5 +1,6 @@
 //! The bodies of answers. `reading.rs` builds them from the store's replies.
 
+use crate::holds::{HoldsBody, TransactionBody};
 use crate::quantity::Quantity;
 use crate::text::Key;
 use crate::totals::TotalsBody;
@@ -28,6 +29,8 @@ pub(crate) enum AnswerBody {
     Sessions(Sessions),
     OpenSession(Box<OpenSession>),
     Audit(Audit),
+    Holds(HoldsBody),
+    Transaction(TransactionBody),
     Statement(StatementBody),
     Totals(TotalsBody),
     List(AccountList),

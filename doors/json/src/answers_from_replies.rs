@@ -16,7 +16,7 @@ pub(crate) fn shown(body: AnswerBody) -> Option<Answer> {
     Some(Answer { code: Code::Ok, replayed: false, body })
 }
 
-fn why(cause: Cause) -> Why {
+pub(crate) fn why(cause: Cause) -> Why {
     let limit = match cause {
         Cause::Limit(limit) => Some(limit.as_str().to_owned()),
         Cause::None

@@ -25,6 +25,7 @@ const MEMBERS: &[(&str, &str)] = &[
     ("IFVERSION", "if_version"),
     ("OVERRUN", "overrun"),
     ("FORCE", "force=true"),
+    ("TRANSACTION", "transaction"),
     ("IFTXN", "if_transaction"),
 ];
 

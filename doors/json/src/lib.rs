@@ -10,6 +10,7 @@ mod build;
 mod chain;
 mod denial;
 mod fast_path;
+mod holds;
 mod http_wording;
 mod input;
 mod list_cursor;

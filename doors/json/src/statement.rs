@@ -8,7 +8,7 @@ use crate::quantity::{Quantity, regex_up_to};
 use crate::text::Name;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use scurry_http::{FaultLocation, Problem, field_problem};
-use scurry_ledger::{Code, Time};
+use scurry_ledger::{Code, ID_LEN_MAX, Id, Time};
 use scurry_service::{Event, EventField, StatementRead, StoreRead, StoreReply};
 use std::borrow::Cow;
 
@@ -38,8 +38,21 @@ impl JsonSchema for Position {
 }
 
 pub(crate) fn build(input: &Input) -> Result<StoreRead, Problem> {
-    let [from, to, unit, limit, cursor, newest_first] =
-        input.query(["from_ms", "to_ms", "unit", "limit", "cursor", "newest_first"])?;
+    let [from, to, unit, transaction, session, limit, cursor, newest_first] = input.query([
+        "from_ms",
+        "to_ms",
+        "unit",
+        "transaction",
+        "session",
+        "limit",
+        "cursor",
+        "newest_first",
+    ])?;
+    let id = |name: &str, value: Option<Vec<u8>>| {
+        let text = value.map(|value| input.parameter::<ID_LEN_MAX>(name, Some(value)));
+        let text = text.transpose()?;
+        Ok::<_, Problem>(text.and_then(|text| Id::new(text.as_str().as_bytes())))
+    };
     let time = |name: &str, value: Option<Vec<u8>>| {
         value.map(|value| input.number(name, Some(value)).map(Time)).transpose()
     };
@@ -60,6 +73,8 @@ pub(crate) fn build(input: &Input) -> Result<StoreRead, Problem> {
         from,
         to,
         unit: unit.as_ref().map(name),
+        transaction: id("transaction", transaction)?,
+        session: id("session", session)?,
         count,
         cursor,
         newest_first: input.truth("newest_first", newest_first)?,

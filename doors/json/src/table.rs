@@ -1,11 +1,12 @@
 //! The table of all charging operations over HTTP.
 
+use crate::holds::HOLDS_MAX;
 use crate::list_cursor::{Cursor, LIMIT_MAX};
 use crate::operation::{Method, OpenApiTag, Operation, OperationWork, Parameter, Retry, SchemaOf};
 use crate::quantity::BoundedInteger;
 use crate::statement::{self, ENTRIES_MAX, Position};
 use crate::text::{AccountId, Id, Name, Status};
-use crate::{answer, answers_from_replies, body, build, chain, sessions, totals};
+use crate::{answer, answers_from_replies, body, build, chain, holds, sessions, totals};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
 fn schema_of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
@@ -105,6 +106,42 @@ pub(crate) static OPERATIONS: &[Operation] = &[
         ..BLANK
     },
     Operation {
+        id: "getHolds",
+        method: Method::Get,
+        path: "/v1/accounts/{account}/holds",
+        command: "SCUR.HOLDS",
+        notes: "The holds of the pages of one version add up to what each bucket says is held.",
+        retry: Retry::Read,
+        query: &[
+            Parameter {
+                name: "limit",
+                required: false,
+                schema: schema_of::<BoundedInteger<1, HOLDS_MAX>>,
+                description: "Sessions of an answer at most.",
+            },
+            Parameter {
+                name: "cursor",
+                required: false,
+                schema: schema_of::<Id>,
+                description: "That of the answer before, to go on.",
+            },
+        ],
+        work: OperationWork::Account(holds::build, holds::read),
+        answer: schema_of::<holds::HoldsBody>,
+        ..BLANK
+    },
+    Operation {
+        id: "getTransaction",
+        method: Method::Get,
+        path: "/v1/accounts/{account}/transactions/{transaction}",
+        command: "SCUR.TRANSACTION",
+        notes: "The code is in the answer: 200 also tells of a denial. 404 says that the id is not remembered; the statement with `transaction` searches the log.",
+        retry: Retry::Read,
+        work: OperationWork::Account(holds::build_transaction, holds::read_transaction),
+        answer: schema_of::<holds::TransactionBody>,
+        ..BLANK
+    },
+    Operation {
         id: "getStatement",
         method: Method::Get,
         path: "/v1/accounts/{account}/statement",
@@ -132,6 +169,18 @@ pub(crate) static OPERATIONS: &[Operation] = &[
                 required: false,
                 schema: schema_of::<Name>,
                 description: "The unit.",
+            },
+            Parameter {
+                name: "transaction",
+                required: false,
+                schema: schema_of::<Id>,
+                description: "The entries of this transaction alone; the last of them is its answer.",
+            },
+            Parameter {
+                name: "session",
+                required: false,
+                schema: schema_of::<Id>,
+                description: "The entries of this session alone.",
             },
             Parameter {
                 name: "limit",

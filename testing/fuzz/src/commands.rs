@@ -191,7 +191,11 @@ impl Store {
                 assert_eq!(checked.code != Code::CreditLimitReached, suffices, "{checked:?}");
                 scurry_resp::check_answer(reply, checked);
             }
-            _ => scurry_resp::account_map(reply, &account, now),
+            Read::Transaction { txn, .. } if account.transactions.find(txn).is_none() => {
+                reply.null();
+            }
+            Read::Holds { .. } | Read::Transaction { .. } => read.answer(reply, &account, now),
+            Read::Account(_) => scurry_resp::account_map(reply, &account, now),
         });
     }
 

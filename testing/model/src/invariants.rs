@@ -4,7 +4,7 @@ use crate::Op;
 use crate::model::calendar::{Clock, Zone};
 use scurry_ledger::{
     Account, Answer, Bucket, BucketNo, Cause, Change, Code, Cycle, Item, ItemAnswer, ItemKey,
-    ItemRequest, Limit, LimitSubject, Name, Session, Time, TombstoneKind, WindowEntry,
+    ItemRequest, Limit, LimitSubject, Name, Session, SessionPage, Time, TombstoneKind, WindowEntry,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -48,6 +48,7 @@ pub(crate) fn state(account: &Account) -> Checked {
             }
         }
     }
+    paged(account)?;
     for bucket in &account.buckets {
         let wide = i128::from;
         let came = wide(bucket.credited) + wide(bucket.refunded);
@@ -73,6 +74,21 @@ pub(crate) fn state(account: &Account) -> Checked {
 }
 
 /// Reports whether a limit counts units of this item, or of use without an item.
+/// Checks that the pages of open sessions have each session once, in the order of ids (docs/ledger.md section 16).
+fn paged(account: &Account) -> Checked {
+    let (mut shown, mut after) = (Vec::new(), Vec::new());
+    loop {
+        let (page, has_more) = SessionPage { after: &after, count: 2 }.of(account);
+        shown.extend(page.iter().map(|open| open.id.as_bytes().to_vec()));
+        let (Some(last), true) = (page.last(), has_more) else { break };
+        after = last.id.as_bytes().to_vec();
+    }
+    let all: BTreeSet<_> =
+        account.sessions.iter().map(|open| open.id.as_bytes().to_vec()).collect();
+    let expected: Vec<_> = all.into_iter().collect();
+    ensure(shown == expected, || format!("pages have {shown:?}"))
+}
+
 fn counts(limit: &Limit, unit: Name, key: Option<ItemKey>) -> bool {
     match limit.counted {
         LimitSubject::Sessions => false,

@@ -341,3 +341,53 @@ fn a_thread_of_its_own_port_states_its_own_accounts() {
     client.send("COMMAND GETKEYS SCUR.STATEMENT alice FROM 5\r\n");
     client.expect("*1\r\n$5\r\nalice\r\n");
 }
+
+/// Also of ids that are forgotten, and of a denial, which moves nothing.
+#[test]
+fn a_transaction_and_a_session_are_found_in_the_log() {
+    let directory = Directory::make();
+    let beside = tempfile::tempdir().expect("a directory");
+    let bounds = beside.path().join("bounds.toml");
+    std::fs::write(&bounds, "[limits]\ntransaction_ms = 0\ntombstone_ms = 0\n").expect("a file");
+    let bounds = bounds.to_str().expect("UTF-8");
+    let arguments = ["--dir", directory.path(), "--durability", "fsync", "--config", bounds];
+    let server = Server::start(&arguments);
+    let mut client = server.connect();
+    client.ask("SCUR.CREATE alice BUCKET main cent 50", "*2\r\n+OK\r\n:1\r\n");
+    // Ids are forgotten by commits at once, so versions depend on when timers run.
+    client.send("SCUR.DEBIT alice d1 cent 20\r\n");
+    let [_, code, _, version, amount] = [(); 5].map(|()| client.line());
+    assert_eq!((&code[..], &amount[..]), ("+OK", ":20"));
+    client.send("SCUR.DEBIT alice d2 cent 40\r\n");
+    assert_eq!([(); 6].map(|()| client.line())[1], "+CREDIT_LIMIT_REACHED");
+    client.send("SCUR.RESERVE alice s1 0 ITEM 1 cent REQUESTED 5\r\n");
+    client.expect("*4\r\n+OK\r\n:0\r\n:1\r\n*1\r\n*5\r\n:1\r\n+OK\r\n:5\r\n:0\r\n:0\r\n");
+    client.ask("SCUR.TERMINATE alice s1 1", "*4\r\n+OK\r\n:0\r\n:0\r\n*0\r\n");
+    client.send("SCUR.TRANSACTION alice d1\r\n");
+    assert!(client.line().starts_with("-UNKNOWN_TRANSACTION 42 "));
+    for back in ["", " REV"] {
+        let (mut paid, ..) = whole(&mut client, &format!("alice TRANSACTION d1{back}"));
+        if !back.is_empty() {
+            paid.reverse();
+        }
+        let words: Vec<&str> = paid.iter().map(|entry| entry.field("event")).collect();
+        assert_eq!(words, ["debited", "answered"]);
+        assert_eq!((number(&paid[0], "amount"), number(&paid[1], "amount")), (20, 20));
+        let answer = (paid[1].field("code"), format!(":{}", number(&paid[1], "version")));
+        assert_eq!(answer, ("OK", version.clone()));
+        let (denied, ..) = whole(&mut client, &format!("alice TRANSACTION d2{back}"));
+        let [answer] = &denied[..] else { panic!("{denied:?}") };
+        let told = ["event", "transaction", "code", "cause"].map(|name| answer.field(name));
+        assert_eq!(told, ["answered", "d2", "CREDIT_LIMIT_REACHED", "balance"]);
+    }
+    let (session, ..) = whole(&mut client, "alice SESSION s1");
+    let words: Vec<&str> = session.iter().map(|entry| entry.field("event")).collect();
+    let expected = ["session-opened", "item-added", "reserved", "released", "session-closed"];
+    assert_eq!(words, expected);
+    assert_eq!(whole(&mut client, "alice TRANSACTION none").0, []);
+    assert_eq!(whole(&mut client, "alice SESSION d1").0, []);
+    assert_eq!(whole(&mut client, "alice TRANSACTION d1 SESSION s1").0, []);
+    // Without a filter an answer is no entry.
+    let (all, ..) = whole(&mut client, "alice");
+    assert!(all.iter().all(|entry| entry.field("event") != "answered"));
+}

@@ -2,8 +2,8 @@
 
 use super::ids::Ids;
 use scurry_codec::{decode_session, encode_session};
-use scurry_ledger::{Id, Session, Time};
-use std::collections::{BTreeMap, BTreeSet};
+use scurry_ledger::{Id, Session, SessionPage, Time};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::ops::Bound;
 
 /// Bytes of overhead per session: its nodes in the trees, and the allocator's own.
@@ -68,6 +68,24 @@ impl PackedSessions {
     /// Returns the numbers of the sessions whose deadline has passed.
     pub(super) fn due(&self, now: Time) -> impl DoubleEndedIterator<Item = u64> {
         self.deadlines.range(..=(now, u64::MAX)).map(|(_, number)| *number)
+    }
+
+    /// Returns the numbers of the sessions of a page, and of the first one after it. Sessions whose deadline has passed
+    /// are left out. Only ids are looked at: a page of many sessions unpacks no others.
+    pub(super) fn page(&self, page: &SessionPage<'_>, now: Time) -> Vec<u64> {
+        let due: BTreeSet<u64> = self.due(now).collect();
+        let mut first: BinaryHeap<(&[u8], u64)> = BinaryHeap::new();
+        for (number, packed) in &self.packed {
+            let id = id_of(packed);
+            if id > page.after && !due.contains(number) {
+                first.push((id, *number));
+                if first.len() > page.count + 1 {
+                    // The greatest id.
+                    first.pop();
+                }
+            }
+        }
+        first.into_iter().map(|(_, number)| number).collect()
     }
 
     /// Returns all numbers, in the order of opening.

@@ -2,7 +2,7 @@
 
 use super::origin::Origins;
 use super::{Ending, Event, Movement, Origin};
-use scurry_ledger::{BucketNo, Change, Op, Posting, TombstoneKind};
+use scurry_ledger::{BucketNo, Change, Op, Posting, TombstoneKind, Transaction};
 
 /// An event with its origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,6 +39,17 @@ pub fn events_of(change: &Change, events: &mut Vec<EventWithOrigin>) {
             events.push(EventWithOrigin { event, origin: origins.of_fact(at) });
         }
     }
+}
+
+/// Returns the answer that a Change remembers under a transaction id, as an event for readers who ask for it.
+pub(super) fn answer_of(change: &Change) -> Option<EventWithOrigin> {
+    change.ops.iter().find_map(|op| {
+        let Op::Remember(transaction) = op else { return None };
+        let Transaction { code, version, amount, cause, .. } = **transaction;
+        let event = Event::Answered { code, version, amount, cause };
+        let transaction = Some(transaction.id.clone());
+        Some(EventWithOrigin { event, origin: Origin { transaction, ..Origin::default() } })
+    })
 }
 
 fn movement(op: &Op) -> Option<(Movement, Posting)> {

@@ -1,6 +1,6 @@
 //! Events and their names.
 
-use scurry_ledger::{BucketNo, BucketTerms, Id, ItemKey, Name, Posting, Status};
+use scurry_ledger::{BucketNo, BucketTerms, Cause, Code, Id, ItemKey, Name, Posting, Status};
 
 /// One effect of a commit, or a threshold crossing that follows from it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -99,6 +99,17 @@ pub enum Event {
         used: i64,
         /// The part not debited.
         uncollected: i64,
+    },
+    /// The answer of a command with a transaction id, for readers who ask for one transaction.
+    Answered {
+        /// OK or a denial.
+        code: Code,
+        /// Version of the account in the answer.
+        version: u64,
+        /// Amount in the answer.
+        amount: i64,
+        /// Cause of a denial.
+        cause: Cause,
     },
     /// FLUSHALL: everything was removed, all accounts included.
     Cleared,
@@ -228,6 +239,7 @@ impl Event {
             Event::ItemAdded { .. } => "item-added",
             Event::Uncollected(_) => "uncollected",
             Event::LateUse { .. } => "late-use",
+            Event::Answered { .. } => "answered",
             Event::Cleared => "cleared",
             Event::Loaded => "loaded",
             Event::Low { .. } => "low",

@@ -4,10 +4,10 @@ mod back;
 
 pub use back::ReadBack;
 
-use super::{Event, EventWithOrigin, LowThresholds, Origin, events_of};
+use super::{Event, EventWithOrigin, LowThresholds, Origin, answer_of, events_of};
 use crate::{Disk, FollowError, LogFollower, LogId};
 use scurry_codec::{Balance, ChangeError, Record, RecordError, decode_change};
-use scurry_ledger::{Change, Name, Time};
+use scurry_ledger::{Change, Id, Name, Time};
 use std::io;
 use thiserror::Error;
 
@@ -41,6 +41,20 @@ pub struct EventFilter<'a> {
     pub period: TimeRange,
     /// Only this unit, and events without a unit.
     pub unit: Option<Name>,
+    /// Only events of this transaction. Its answer is an event too then.
+    pub transaction: Option<&'a Id>,
+    /// Only events of this session.
+    pub session: Option<&'a Id>,
+}
+
+impl EventFilter<'_> {
+    /// Reports whether the filter wants events of this origin.
+    fn has_origin(&self, origin: &Origin) -> bool {
+        let is = |wanted: Option<&Id>, own: &Option<Id>| {
+            wanted.is_none_or(|wanted| own.as_ref() == Some(wanted))
+        };
+        is(self.transaction, &origin.transaction) && is(self.session, &origin.session)
+    }
 }
 
 /// A period of time.
@@ -236,6 +250,9 @@ impl Translator {
             Record::Account { id, change, balances } => {
                 decode_change(change, &mut self.change)?;
                 events_of(&self.change, &mut self.events);
+                if wanted.transaction.is_some() {
+                    self.events.extend(answer_of(&self.change));
+                }
                 (id, self.change.at, balances)
             }
             Record::Image { id, .. } if wanted.account.is_some_and(|one| one != id) => {
@@ -273,7 +290,8 @@ impl Translator {
                 let own = event.unit().or(balance.map(|balance| balance.unit));
                 own.is_some_and(|own| own != unit)
             };
-            if at.index >= from.index && !wanted.unit.is_some_and(is_other) {
+            let is_wanted = wanted.has_origin(origin) && !wanted.unit.is_some_and(is_other);
+            if at.index >= from.index && is_wanted {
                 let found = Found { at, crossing: None, time, account, event, origin, balance };
                 let stop = tell(&found);
                 let rest = &self.events[place + 1..];

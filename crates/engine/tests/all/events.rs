@@ -614,6 +614,8 @@ const EVERYTHING: EventFilter<'static> = EventFilter {
     account: None,
     period: TimeRange { from: None, to: None },
     unit: None,
+    transaction: None,
+    session: None,
 };
 
 /// Formats an event as a line.

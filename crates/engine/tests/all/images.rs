@@ -3,10 +3,13 @@
 use scurry_codec::{
     FrameWriter, Framed, Seal, UntrustedImageError, decode_account, encode_account, read_frame,
 };
-use scurry_engine::{Config, Expiry, LoadError, LogId, Outcome, ReadError, Shard, checksum};
+use scurry_engine::{
+    Config, Expiry, LoadError, LogId, NeededParts, Outcome, ReadError, Shard, checksum,
+};
 use scurry_ledger::{
     Account, Answer, BucketAttributes, Code, Command, Create, ItemRequest, LimitSubject,
-    LimitTerms, Name, NewBucket, SessionOptions, SessionRequest, Status, Time,
+    LimitTerms, Name, NewBucket, Session, SessionOptions, SessionPage, SessionRequest, ShownParts,
+    Status, Time,
 };
 
 const START: Time = Time(1_700_000_000_000);
@@ -296,4 +299,50 @@ fn a_busy_account_that_is_as_long_as_it_may_be_says_so_and_is_not_stuck() {
     let then = later.plus_ms(wait_ms);
     while shard.tick(then) > 0 {}
     assert!(matches!(run(&mut shard, then, &next), Outcome::Answer { replayed: false, .. }));
+}
+
+/// The pages of one state have every hold once, whatever their length, also for an account that is kept in parts: only
+/// the page is loaded.
+#[test]
+fn pages_of_a_busy_account_have_each_open_session_once() {
+    let mut shard = rich(0, 300);
+    // One of the sessions is due, and not yet expired.
+    let now = START.plus_ms(3_600_000);
+    let whole = shard.account(now, shard.key(b"alice")).expect("an account").clone();
+    assert_eq!(whole.sessions.len(), 299);
+    let mut expected: Vec<Session> = whole.sessions.clone();
+    expected.sort_by(|a, b| a.id.as_bytes().cmp(b.id.as_bytes()));
+    for count in [1, 7, 298, 299, 300] {
+        let (mut after, mut pages, mut shown) = (Vec::new(), 0, Vec::new());
+        loop {
+            let page = SessionPage { after: &after, count };
+            let parts = ShownParts::Page(page);
+            let needed = NeededParts::shown(&parts);
+            let key = shard.key(b"alice");
+            let account = shard.account_in_part(now, key, &needed).expect("an account");
+            assert_eq!((&account.buckets, account.version), (&whole.buckets, whole.version));
+            assert!(account.sessions.len() <= count + 1, "{} are loaded", account.sessions.len());
+            let (sessions, has_more) = page.of(account);
+            shown.extend(sessions.into_iter().cloned());
+            pages += 1;
+            if !has_more {
+                break;
+            }
+            after = shown.last().expect("a session").id.as_bytes().to_vec();
+        }
+        assert_eq!((pages, &shown), (299_usize.div_ceil(count), &expected), "{count} a page");
+        let slices = shown.iter().flat_map(|open| &open.items).flat_map(|item| &item.slices);
+        assert_eq!(slices.map(|slice| slice.amount).sum::<i64>(), whole.buckets[0].held);
+    }
+}
+
+#[test]
+fn a_transaction_of_a_busy_account_is_read_without_the_others() {
+    let mut shard = rich(3_000, 0);
+    let parts = ShownParts::Transaction(b"transaction-00000007");
+    let (key, needed) = (shard.key(b"alice"), NeededParts::shown(&parts));
+    let account = shard.account_in_part(START, key, &needed).expect("an account");
+    assert_eq!(account.transactions.len(), 1);
+    let found = account.transactions.find(b"transaction-00000007").expect("it is remembered");
+    assert_eq!((found.amount, found.version), (1, 9));
 }

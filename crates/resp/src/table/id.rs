@@ -40,7 +40,7 @@ family! {
 family! {
     /// SCUR commands that read an account.
     ScurReadId after EntityId::END;
-    Get, Session, Audit, Check,
+    Get, Session, Audit, Check, Holds, Transaction,
 }
 family! {
     /// SCUR commands that the ledger decides.

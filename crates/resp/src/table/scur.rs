@@ -458,6 +458,45 @@ pub(super) const COMMANDS: &[Spec] = &[
         ..BASE
     },
     Spec {
+        id: CommandId::ScurRead(ScurReadId::Holds),
+        name: "SCUR.HOLDS",
+        role: Role::Read,
+        arity: -2,
+        flags: READ_LONG,
+        summary: "Shows balances and each open hold in one atomic read, in pages of sessions.",
+        term: "reserved units of an account; pending transfers of other ledgers",
+        grammar: "account [COUNT n] [AFTER session]",
+        reply: "map of: version, buckets, holds, next (nil on the last page)\n\
+                buckets: array of [id, unit, available, held]\n\
+                holds: array of [session, key, unit, bucket, amount, deadline]",
+        codes: &[Invalid, UnknownAccount],
+        notes: "A page has the holds of COUNT sessions (1 to 1000, 100 by default), in the order of their ids; the next one\n\
+                begins AFTER the session that `next` names. The holds of all pages on a bucket add up to its `held` if all\n\
+                pages have the same `version`. A session that stays open is on exactly one page, whatever changes between them.",
+        example: "SCUR.HOLDS alice COUNT 2",
+        example_needs: &["SCUR.RESERVE alice call-4 0 ITEM 1 cent REQUESTED 10"],
+        ..BASE
+    },
+    Spec {
+        id: CommandId::ScurRead(ScurReadId::Transaction),
+        name: "SCUR.TRANSACTION",
+        role: Role::Read,
+        arity: 3,
+        flags: READ,
+        summary: "Shows what is remembered of a transaction id: its answer, its refunds, and until when.",
+        term: "lookup of a payment by its idempotency key",
+        grammar: "account txn",
+        reply: "map of: code, version, amount, cause (nil where nothing is denied), forget_at, parts\n\
+                parts: array of [bucket, unit, amount, refunded, item] (bucket and unit nil where the bucket was removed, item nil for a debit without items)",
+        codes: &[Invalid, UnknownAccount, UnknownTransaction],
+        notes: "`parts` are those of a debit. An id is remembered for transaction_ms; the log has it for longer:\n\
+                SCUR.STATEMENT with TRANSACTION. Session ids are not transaction ids: SCUR.SESSION shows an open session,\n\
+                SCUR.STATEMENT with SESSION one that ended.",
+        example: "SCUR.TRANSACTION alice debit-2",
+        example_needs: &["SCUR.DEBIT alice debit-2 cent 5"],
+        ..BASE
+    },
+    Spec {
         id: CommandId::Store(StoreId::Totals),
         name: "SCUR.TOTALS",
         spread: Spread::Special,

@@ -98,14 +98,15 @@ pub(super) const COMMANDS: &[Spec] = &[
         flags: &["readonly"],
         summary: "Shows what has happened to an account in a period, from the log, in steps.",
         term: "statement of account",
-        grammar: "account [FROM ms] [TO ms] [UNIT unit] [COUNT n] [CURSOR position] [REV]",
+        grammar: "account [FROM ms] [TO ms] [UNIT unit] [TRANSACTION txn] [SESSION session] [COUNT n] [CURSOR position] [REV]",
         reply: "map of: account, next (nil at the end), complete, kept_from (nil while the log has no commit), looked, \
                 reached (nil without any), entries\n\
                 entries: array of [position, [field, value, ...]], as the events of SCUR.WATCH",
         codes: &[Invalid],
         example: "SCUR.STATEMENT alice FROM 1700000000000 UNIT cent COUNT 50",
         notes: "FROM is the first moment of the period and TO the first one behind it. UNIT leaves out what is of\n\
-                another unit. A reply goes through a part of the log: go on with its next as CURSOR, and with the same\n\
+                another unit. TRANSACTION shows one transaction alone, and its answer as the last entry, also when it was\n\
+                denied; SESSION shows one session alone, also one that has ended. A reply goes through a part of the log: go on with its next as CURSOR, and with the same\n\
                 options, until that is nil. REV begins at the newest entry and goes on towards the oldest: the last\n\
                 entries of an account come first, however long the log is. looked is how many commits of the thread the\n\
                 reply went through, and reached the time of the last of them. It never waits for anything to happen.\n\

@@ -10,15 +10,15 @@ use crate::mail::bundle::Caller;
 use crate::mail::calls::{Call, CallTicket, Outcome, ReplyQueue};
 use crate::measures::stopwatch;
 use scurry_engine::{ChainOutcome, Key, NeededParts, Outcome as Executed, ReadError};
-use scurry_ledger::{Code, Link, Rejection, check};
+use scurry_ledger::{Code, Link, Rejection, SessionPage, check};
 use scurry_resp::table::{Memory, Spec, find};
 use scurry_resp::{
     CHAIN_CROSS_SLOT, ENDED_SESSION, OUT_OF_MEMORY, Requests, UNKNOWN_ACCOUNT, UNKNOWN_SESSION,
-    WRONG_TYPE,
+    UNKNOWN_TRANSACTION, WRONG_TYPE,
 };
 use scurry_service::{
-    AccountView, Answered, AuditView, Read, Refusal, Reply, Request, SessionView, Write,
-    command_name, with_links,
+    AccountView, Answered, AuditView, HoldsView, Read, Refusal, Reply, Request, SessionView,
+    TransactionView, Write, command_name, with_links,
 };
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -164,12 +164,8 @@ impl Node {
 
     fn show(&mut self, read: &Read, key: Key<'_>) -> Result<Reply, Refusal> {
         let now = self.now.time;
-        let session = match read {
-            Read::Session { session, .. } => Some(&session[..]),
-            Read::Account { .. } | Read::Audit { .. } | Read::Check { .. } => None,
-        };
-        let shows_all = matches!(read, Read::Account { .. } | Read::Audit { .. });
-        let needed = NeededParts::shown(shows_all, &session);
+        let shown = read.shown();
+        let needed = NeededParts::shown(&shown);
         let account = match self.shard.account_in_part(now, key, &needed) {
             Ok(account) => account,
             Err(ReadError::UnknownAccount) => {
@@ -188,6 +184,14 @@ impl Node {
                     return Err(unknown(Code::UnknownSession, ENDED_SESSION));
                 }
                 None => return Err(unknown(Code::UnknownSession, UNKNOWN_SESSION)),
+            },
+            Read::Holds { after, count, .. } => {
+                let page = SessionPage { after, count: usize::from(*count) };
+                Reply::Holds(Box::new(HoldsView::of_account(account, &page)))
+            }
+            Read::Transaction { txn, .. } => match TransactionView::of_account(account, txn) {
+                Some(view) => Reply::Transaction(Box::new(view)),
+                None => return Err(unknown(Code::UnknownTransaction, UNKNOWN_TRANSACTION)),
             },
             Read::Check { unit, amount, .. } => {
                 Reply::Checked(check(account, *unit, *amount, now.on(Some(account))))

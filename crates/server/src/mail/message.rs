@@ -7,7 +7,7 @@ use crate::net::port::Port;
 use crate::ticket::{Sender, Ticket};
 use mio::net::TcpStream;
 use scurry_engine::{LowThresholds, TimeRange};
-use scurry_ledger::Name;
+use scurry_ledger::{Id, Name};
 use scurry_resp::{Protocol, WatchStart};
 use std::net::SocketAddr;
 use std::sync::{Arc, mpsc};
@@ -89,6 +89,8 @@ pub(crate) struct EventRequest {
 pub(crate) struct Statement {
     pub(crate) period: TimeRange,
     pub(crate) unit: Option<Name>,
+    pub(crate) transaction: Option<Id>,
+    pub(crate) session: Option<Id>,
     /// Newest entries first.
     pub(crate) is_reversed: bool,
     /// The sequence that earlier replies may have shown to the client; the statement waits for it to be durable.

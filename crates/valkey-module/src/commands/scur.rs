@@ -74,8 +74,8 @@ pub(super) fn read(
         Err(fault) => return reply.error(fault),
     };
     let now = call.context.now();
-    let session = request.session();
-    let needed = NeededParts::shown(request.shows_all(), &session);
+    let shown = request.shown();
+    let needed = NeededParts::shown(&shown);
     if AccountKey::new(state, key).view(now, &needed).is_err() {
         return reply.error(WRONG_TYPE);
     }

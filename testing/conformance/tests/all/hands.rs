@@ -79,6 +79,14 @@ fn without_times(outcome: Outcome) -> Outcome {
             forget_times(&mut account);
             Ok(Reply::Account(account))
         }
+        Ok(Reply::Holds(mut view)) => {
+            view.holds.iter_mut().for_each(|hold| hold.deadline.0 = 0);
+            Ok(Reply::Holds(view))
+        }
+        Ok(Reply::Transaction(mut view)) => {
+            view.forget_at.0 = 0;
+            Ok(Reply::Transaction(view))
+        }
         Ok(Reply::Session(mut session)) => {
             forget_times(&mut session.account);
             session.row.deadline.0 = 0;
@@ -113,6 +121,9 @@ fn reads(account: &str, op: &Op) -> Vec<Read> {
         Read::Account { account: account.clone() },
         Read::Audit { account: account.clone() },
         Read::Check { account: account.clone(), unit, amount: 5 },
+        Read::Holds { account: account.clone(), after: Vec::new(), count: 1 },
+        Read::Holds { account: account.clone(), after: b"s0".to_vec(), count: 1_000 },
+        Read::Transaction { account: account.clone(), txn: b"t0".to_vec() },
     ];
     // Doors check ids before they ask.
     if let Some(request) = op.request().filter(|request| Id::is_id(request.session.as_bytes())) {

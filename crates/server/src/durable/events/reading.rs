@@ -139,9 +139,15 @@ fn follow(
     Ok(Outcome::Reply(out))
 }
 
-fn wanted<'a>(request: &'a EventRequest, statement: &Statement) -> EventFilter<'a> {
-    let account = request.account.as_deref();
-    EventFilter { account, period: statement.period, unit: statement.unit, lows: &[] }
+fn wanted<'a>(request: &'a EventRequest, statement: &'a Statement) -> EventFilter<'a> {
+    EventFilter {
+        account: request.account.as_deref(),
+        period: statement.period,
+        unit: statement.unit,
+        transaction: statement.transaction.as_ref(),
+        session: statement.session.as_ref(),
+        lows: &[],
+    }
 }
 
 fn state(

@@ -158,6 +158,14 @@ fn about<'f>(fields: &mut Fields<'f>, found: &Found<'f>) {
             fields.number("used", *used);
             fields.number("uncollected", *uncollected);
         }
+        Event::Answered { code, version, amount, cause } => {
+            fields.bytes("code", code.name().as_bytes());
+            fields.number("version", i64::try_from(*version).unwrap_or(i64::MAX));
+            fields.number("amount", *amount);
+            if let Some(cause) = scurry_resp::cause_text(*cause) {
+                fields.text("cause", cause.into_owned());
+            }
+        }
         Event::Low { bucket: number, threshold }
         | Event::Restored { bucket: number, threshold } => {
             bucket(fields, named(found), Some(*number));

@@ -7,6 +7,7 @@ use crate::mail::message::{EventRequest, Message, Statement};
 use crate::net::port::PortKind;
 use crate::ticket::Sender;
 use scurry_engine::{Durability, LowThresholds, TimeRange};
+use scurry_ledger::Id;
 use scurry_resp::{Args, FollowRequest, NO_LOG, Reply, Scratch, StatementRequest, WatchStart};
 
 /// Requests events. The reply is made by the thread that reads events.
@@ -74,7 +75,7 @@ pub(crate) fn state(
             return Effect::None;
         }
     };
-    let StatementRequest { account, from, to, cursor, count, unit, is_reversed } = request;
+    let StatementRequest { account, from, to, cursor, count, unit, .. } = request;
     let thread = node.shared.slots.owner_of(account);
     // Another thread's commits were durable before any reply showed them, so only own ones are waited for.
     let shown = node.pending().filter(|_| thread == node.core).unwrap_or(0);
@@ -86,7 +87,14 @@ pub(crate) fn state(
         block_ms: 0,
         lows: Vec::new(),
         account: Some(account.into()),
-        statement: Some(Statement { period: TimeRange { from, to }, unit, is_reversed, shown }),
+        statement: Some(Statement {
+            period: TimeRange { from, to },
+            unit,
+            transaction: request.transaction.and_then(Id::new),
+            session: request.session.and_then(Id::new),
+            is_reversed: request.is_reversed,
+            shown,
+        }),
     };
     send(node, client, request, thread);
     Effect::Suspend

@@ -66,8 +66,8 @@ pub(crate) fn read(node: &mut Node, id: ScurReadId, args: Args<'_>, reply: &mut 
     };
     let now = node.now.time;
     let key = node.first_key(request.account());
-    let session = request.session();
-    let needed = NeededParts::shown(request.shows_all(), &session);
+    let shown = request.shown();
+    let needed = NeededParts::shown(&shown);
     match node.shard.account_in_part(now, key, &needed) {
         Ok(account) => request.answer(reply, account, now),
         Err(ReadError::UnknownAccount) => scurry_resp::unknown_account(reply),
