@@ -1,6 +1,5 @@
 //! The bodies of answers. `reading.rs` builds them from the store's replies.
 
-use crate::holds::{HoldsBody, TransactionBody};
 use crate::quantity::Quantity;
 use crate::text::Key;
 use crate::totals::TotalsBody;
@@ -421,6 +420,83 @@ pub(crate) struct OpenItem {
     pub(crate) released: Quantity,
     /// Units that were used and could not be debited.
     pub(crate) uncollected: Quantity,
+}
+
+/// Balances and a page of open holds in one atomic read.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Holds")]
+pub(crate) struct HoldsBody {
+    /// The version of the account. The pages of one version together have every hold.
+    pub(crate) version: i64,
+    /// Balances of the buckets.
+    pub(crate) buckets: Vec<BalanceBody>,
+    /// Holds of the sessions of the page.
+    pub(crate) holds: Vec<HoldBody>,
+    /// That of the next page; null on the last one.
+    pub(crate) cursor: Option<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Balance")]
+pub(crate) struct BalanceBody {
+    /// Id of the bucket.
+    pub(crate) bucket: String,
+    /// Unit that is counted.
+    pub(crate) unit: String,
+    /// Amount that can be debited or held.
+    pub(crate) available: Quantity,
+    /// Amount that open sessions hold.
+    pub(crate) held: Quantity,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Hold")]
+pub(crate) struct HoldBody {
+    /// Id of the session.
+    pub(crate) session: String,
+    /// Key of the item: its rating group, or another name.
+    pub(crate) key: Key,
+    /// Unit that is counted.
+    pub(crate) unit: String,
+    /// Id of the bucket.
+    pub(crate) bucket: String,
+    /// Amount that is held.
+    pub(crate) amount: Quantity,
+    /// When the session expires without a request.
+    pub(crate) deadline_ms: i64,
+}
+
+/// What is remembered of a transaction.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Transaction")]
+pub(crate) struct TransactionBody {
+    /// `OK`, or that of the denial.
+    pub(crate) code: &'static str,
+    /// The version of the account in the answer.
+    pub(crate) version: i64,
+    /// The amount in the answer.
+    pub(crate) amount: Quantity,
+    #[serde(flatten)]
+    pub(crate) why: Why,
+    /// When the transaction is forgotten.
+    pub(crate) forget_at_ms: i64,
+    /// The parts of a debit.
+    pub(crate) parts: Vec<PartBody>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "DebitPart")]
+pub(crate) struct PartBody {
+    /// Id of the bucket; null where it was removed.
+    pub(crate) bucket: Option<String>,
+    /// Unit of the bucket; null where it was removed.
+    pub(crate) unit: Option<String>,
+    /// Amount that was debited.
+    pub(crate) amount: Quantity,
+    /// Amount that was refunded since.
+    pub(crate) refunded: Quantity,
+    /// Key of the item; null for a debit without items.
+    pub(crate) item: Option<Key>,
 }
 
 /// The conservation totals of an account.

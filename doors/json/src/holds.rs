@@ -1,97 +1,19 @@
 //! Open holds of an account, and what is remembered of a transaction: builds the requests and reads the replies.
 
-use crate::answer::{Answer, AnswerBody, Why};
+use crate::answer::{
+    Answer, AnswerBody, BalanceBody, HoldBody, HoldsBody, PartBody, TransactionBody,
+};
 use crate::answers_from_replies::{amount, id, integer, name, shown, why};
 use crate::build::{account, count_of};
 use crate::input::Input;
-use crate::quantity::Quantity;
 use crate::text::{Id, Key};
-use schemars::JsonSchema;
 use scurry_http::Problem;
 use scurry_service::{HoldView, PartView, Read, Reply, Request};
-use serde::Serialize;
 
 /// Most sessions of an answer, as in SCUR.HOLDS.
 pub(crate) const HOLDS_MAX: i64 = scurry_resp::COUNT_MAX as i64;
 /// Default number of sessions of an answer.
 const HOLDS: u16 = 100;
-
-/// Balances and a page of open holds in one atomic read.
-#[derive(Serialize, JsonSchema)]
-#[schemars(rename = "Holds")]
-pub(crate) struct HoldsBody {
-    /// The version of the account. The pages of one version together have every hold.
-    version: i64,
-    /// Balances of the buckets.
-    buckets: Vec<BalanceBody>,
-    /// Holds of the sessions of the page.
-    holds: Vec<HoldBody>,
-    /// That of the next page; null on the last one.
-    cursor: Option<String>,
-}
-
-#[derive(Serialize, JsonSchema)]
-#[schemars(rename = "Balance")]
-struct BalanceBody {
-    /// Id of the bucket.
-    bucket: String,
-    /// Unit that is counted.
-    unit: String,
-    /// Amount that can be debited or held.
-    available: Quantity,
-    /// Amount that open sessions hold.
-    held: Quantity,
-}
-
-#[derive(Serialize, JsonSchema)]
-#[schemars(rename = "Hold")]
-struct HoldBody {
-    /// Id of the session.
-    session: String,
-    /// Key of the item: its rating group, or another name.
-    key: Key,
-    /// Unit that is counted.
-    unit: String,
-    /// Id of the bucket.
-    bucket: String,
-    /// Amount that is held.
-    amount: Quantity,
-    /// When the session expires without a request.
-    deadline_ms: i64,
-}
-
-/// What is remembered of a transaction.
-#[derive(Serialize, JsonSchema)]
-#[schemars(rename = "Transaction")]
-pub(crate) struct TransactionBody {
-    /// `OK`, or that of the denial.
-    code: &'static str,
-    /// The version of the account in the answer.
-    version: i64,
-    /// The amount in the answer.
-    amount: Quantity,
-    #[serde(flatten)]
-    why: Why,
-    /// When the transaction is forgotten.
-    forget_at_ms: i64,
-    /// The parts of a debit.
-    parts: Vec<PartBody>,
-}
-
-#[derive(Serialize, JsonSchema)]
-#[schemars(rename = "DebitPart")]
-struct PartBody {
-    /// Id of the bucket; null where it was removed.
-    bucket: Option<String>,
-    /// Unit of the bucket; null where it was removed.
-    unit: Option<String>,
-    /// Amount that was debited.
-    amount: Quantity,
-    /// Amount that was refunded since.
-    refunded: Quantity,
-    /// Key of the item; null for a debit without items.
-    item: Option<Key>,
-}
 
 pub(crate) fn build(input: &Input) -> Result<Request, Problem> {
     let [limit, cursor] = input.query(["limit", "cursor"])?;

@@ -127,7 +127,7 @@ pub(crate) static OPERATIONS: &[Operation] = &[
             },
         ],
         work: OperationWork::Account(holds::build, holds::read),
-        answer: schema_of::<holds::HoldsBody>,
+        answer: schema_of::<answer::HoldsBody>,
         ..BLANK
     },
     Operation {
@@ -138,7 +138,7 @@ pub(crate) static OPERATIONS: &[Operation] = &[
         notes: "The code is in the answer: 200 also tells of a denial. 404 says that the id is not remembered; the statement with `transaction` searches the log.",
         retry: Retry::Read,
         work: OperationWork::Account(holds::build_transaction, holds::read_transaction),
-        answer: schema_of::<holds::TransactionBody>,
+        answer: schema_of::<answer::TransactionBody>,
         ..BLANK
     },
     Operation {

@@ -346,3 +346,25 @@ fn a_transaction_of_a_busy_account_is_read_without_the_others() {
     let found = account.transactions.find(b"transaction-00000007").expect("it is remembered");
     assert_eq!((found.amount, found.version), (1, 9));
 }
+
+/// Of an account in parts the transaction that IFTXN names is loaded for the command.
+#[test]
+fn a_busy_account_is_deleted_once_by_a_transaction_that_it_remembers() {
+    let mut shard = rich(3_000, 0);
+    let amount = -(1_000_000_000 - 3_000);
+    for command in [
+        Command::Adjust { txn: b"empty", bucket: name("main"), amount },
+        Command::Status { txn: Some(b"close"), status: Status::Closed, identities: &[] },
+    ] {
+        let done = run(&mut shard, START, &command);
+        assert!(matches!(done, Outcome::Answer { replayed: false, .. }), "{done:?}");
+    }
+    let delete = |txn| Command::Delete { force: true, if_txn: Some(txn) };
+    let refused = run(&mut shard, START, &delete(b"another"));
+    assert!(matches!(refused, Outcome::Reject(why) if why.code == Code::UnknownTransaction));
+    for replayed in [false, true] {
+        let deleted = run(&mut shard, START, &delete(b"close"));
+        assert!(matches!(deleted, Outcome::Answer { replayed: is, .. } if is == replayed));
+    }
+    assert_eq!(shard.totals().accounts, 0);
+}
