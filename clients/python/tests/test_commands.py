@@ -10,18 +10,22 @@ import valkey
 from server import Server, limits
 
 from scurry_client import (
+    Balance,
     Busy,
     ChainAnswer,
     DebitItem,
+    DebitPart,
     Denied,
     Invalid,
     Mismatch,
     Moved,
     NewBucket,
     NewIdentity,
+    ReserveItem,
     ServerError,
     Store,
     UnknownAccount,
+    UnknownTransaction,
     commands,
 )
 
@@ -166,3 +170,44 @@ def test_any_connection_serves(server: Server, library: type, is_decoded: bool, 
         with pytest.raises(ServerError):
             connection.set("plain", 1)
             store.get("plain")
+
+
+def test_open_holds_and_what_became_of_a_transaction(durable_store: Store) -> None:
+    store = durable_store
+    store.create("olga", buckets=[NewBucket("main", "cent", 100)])
+    for session in ("s2", "s1"):
+        store.reserve("olga", session, 0, items=[ReserveItem("a", "cent", requested=5)])
+    page = store.holds("olga", count=1)
+    assert (page.version, page.next) == (3, "s1")
+    assert page.buckets == (Balance("main", "cent", 90, 10),)
+    rest = store.holds("olga", count=1, after=page.next)
+    assert rest.next is None and rest.version == page.version
+    holds = [*page.holds, *rest.holds]
+    assert [(hold.session, hold.key, hold.bucket, hold.amount) for hold in holds] == [
+        ("s1", "a", "main", 5),
+        ("s2", "a", "main", 5),
+    ]
+    assert sum(hold.amount for hold in holds) == page.buckets[0].held
+
+    store.debit("olga", "d1", "cent", 30)
+    store.refund("olga", "r1", "d1", 10)
+    paid = store.get_transaction("olga", "d1")
+    assert (paid.code, paid.amount, paid.cause) == ("OK", 30, None)
+    assert paid.parts == (DebitPart("main", "cent", 30, 10, None),)
+    with pytest.raises(Denied):
+        store.debit("olga", "d2", "cent", 1000)
+    assert store.get_transaction("olga", "d2").cause == "balance"
+    with pytest.raises(UnknownTransaction):
+        store.get_transaction("olga", "d3")
+    entries = store.statement("olga", transaction="d2").entries
+    assert [entry.fields["event"] for entry in entries] == ["answered"]
+
+
+def test_a_deletion_is_repeated(store: Store) -> None:
+    store.create("piet")
+    store.status("piet", "closed", txn="c1")
+    assert store.delete("piet", force=True, iftxn="c1").version == 3
+    assert store.delete("piet", force=True, iftxn="c1").version == 0
+    store.create("piet")
+    with pytest.raises(UnknownTransaction):
+        store.delete("piet", force=True, iftxn="c1")
