@@ -25,6 +25,7 @@ mod server_address;
 mod shell;
 mod size;
 mod snapshot;
+mod state;
 mod store;
 mod suggestions;
 mod supervisor;
@@ -118,6 +119,11 @@ enum Command {
     /// their times. The backup is not changed.
     Restore(restore::Restore),
 
+    /// Show accounts of a data directory or a backup as they were at a point of the log, or open holds by age.
+    ///
+    /// Reads the files, also those of a running server or of any node of a group, and asks no server.
+    State(state::State),
+
     /// Ask a running server to write a snapshot, and wait until it has.
     ///
     /// A start reads the newest snapshot and the log after it, so one that was just written makes the next start
@@ -190,6 +196,7 @@ fn run(command: Command, given: &ArgMatches) -> anyhow::Result<ExitCode> {
         Command::Inspect(inspect) => inspect.run(),
         Command::Backup(backup) => backup.run(),
         Command::Restore(restore) => restore.run(),
+        Command::State(state) => state.run(),
         Command::Snapshot(snapshot) => snapshot.run(),
         Command::Cluster(cluster) => cluster.run(),
         Command::Replica(replica) => replica.run(),

@@ -15,10 +15,12 @@ mod text;
 
 pub(crate) use copy::{CopiedCore, copy_core};
 pub(crate) use directory::{DataDirectory, PathKind, core_name};
-pub(crate) use line::{entry_line, record_line};
+pub(crate) use line::{account_line, entry_line, record_line};
 pub(crate) use pinned::CoreFiles;
 pub(crate) use progress::Progress;
-pub(crate) use rebuild::{Contents, Rebuilt, RestorePoint, contents, rebuild_core, sound_core};
+pub(crate) use rebuild::{
+    Contents, Rebuilt, RestorePoint, StatePoint, accounts_at, contents, rebuild_core, sound_core,
+};
 pub(crate) use survey::{
     CoreSurvey, GroupSurvey, SegmentSurvey, SnapshotSurvey, log_of, survey_files, surveyed,
 };

@@ -52,6 +52,13 @@ pub(crate) fn entry_line(entry: &SnapshotEntry<'_>, is_json: bool) -> String {
     if is_json { line.json(vec![]) } else { line.text() }
 }
 
+/// Formats an account as text or JSON.
+pub(crate) fn account_line(id: &[u8], account: &Account, is_json: bool) -> String {
+    let (text, fields) = (account_text(account), account_fields(account));
+    let line = ProgressLine { kind: "account", key: Some(shown(id)), text, fields };
+    if is_json { line.json(vec![]) } else { line.text() }
+}
+
 /// Returns the name of a record's kind, as tallies use it.
 pub(crate) fn kind_of(record: &Record<'_>) -> &'static str {
     match record {

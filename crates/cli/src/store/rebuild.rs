@@ -7,13 +7,15 @@ use super::survey::{CoreSurvey, SurveyedCore, surveyed};
 use super::target::Target;
 use super::{CoreFiles, core_name};
 use anyhow::{Context, Result, bail, ensure};
-use scurry_codec::{ChunkWriter, Chunked, LogFormat, Positions, Sequence, read_chunk};
+use scurry_codec::{
+    ChunkWriter, Chunked, LogFormat, Positions, Sequence, SnapshotEntry, decode_account, read_chunk,
+};
 use scurry_disk::Manifest;
 use scurry_engine::{
-    Config, LogId, LogWriter, Piece, Recovered, RecoveryEnd, RecoveryError, RequiredExtent, Shard,
-    Snapshot, SnapshotWriter, Version, recover,
+    Config, LogId, LogReader, LogWriter, Piece, Recovered, RecoveryEnd, RecoveryError,
+    RequiredExtent, Shard, Snapshot, SnapshotWriter, Version, recover,
 };
-use scurry_ledger::UnitTotals;
+use scurry_ledger::{Account, Status, Time, UnitTotals};
 use scurry_server::draw_hash_key;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
@@ -134,8 +136,88 @@ pub(crate) fn contents(
     let config = Config { hash_key: draw_hash_key()?, ..Config::default() };
     let label = format!("{name}: comparing");
     let (shard, _) = load(pinned, log, &config, RecoveryEnd::Committed(point), (bar, &label))?;
+    let mut digest = 0_u64;
+    each_entry(&shard, log, &mut |entry| {
+        let mut hasher = DefaultHasher::new();
+        entry.hash(&mut hasher);
+        digest = digest.wrapping_add(hasher.finish());
+        Ok(())
+    })
+    .with_context(|| name.clone())?;
+    Ok(Contents { keys: shard.stats().keys, digest })
+}
+
+/// Point of a log at which accounts are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StatePoint {
+    /// After the last record that is known to be committed.
+    End,
+    /// After the record of this sequence.
+    Sequence(u64),
+    /// After the last record that was written at this time or before.
+    Time(Time),
+}
+
+/// Calls `see` with each account of a core as its Commits up to a point left it, in no order. Nothing that fell due
+/// since is done.
+pub(crate) fn accounts_at(
+    source: (&Path, RequiredExtent),
+    (manifest, core): (&Manifest, u16),
+    point: StatePoint,
+    bar: &mut Progress,
+    see: &mut dyn FnMut(&[u8], &Account),
+) -> Result<()> {
+    let name = core_name(manifest.generation, core);
+    let (mut pinned, survey) = sound_core(source, bar)?;
+    let end = survey.committed();
+    let point = match point {
+        StatePoint::End => end,
+        StatePoint::Sequence(point) => point,
+        StatePoint::Time(time) => last_until(&mut pinned, &survey, time)?.min(end),
+    };
+    ensure_known(&survey, &name, (point, end))?;
+    let Some(log) = survey.log.filter(|_| point > 0 || source.1.snapshot) else { return Ok(()) };
+    let until = match survey.group.is_some() {
+        true => RecoveryEnd::Committed(point),
+        false => RecoveryEnd::Sequence(point),
+    };
+    let config = Config { hash_key: draw_hash_key()?, ..Config::default() };
+    let label = format!("{name}: reading");
+    let (shard, _) = load(&mut pinned, log, &config, until, (bar, &label))?;
+    let mut account = Account::empty(Status::Active);
+    each_entry(&shard, log, &mut |entry| {
+        if let SnapshotEntry::Account { id, image } = entry {
+            decode_account(image, &mut account)?;
+            see(id, &account);
+        }
+        Ok(())
+    })
+    .with_context(|| name.clone())
+}
+
+/// Returns the sequence of the last record that was written at this time or before: the times of frames never go back.
+fn last_until(pinned: &mut CoreFiles, survey: &CoreSurvey, time: Time) -> Result<u64> {
+    let (Some(log), Some(first)) = (survey.log, pinned.segments().first().copied()) else {
+        return Ok(0);
+    };
+    let mut reader = LogReader::new(pinned, log, first)?.in_group();
+    let mut last = first - 1;
+    while let Some(frame) = reader.frame()?
+        && frame.at() <= time
+    {
+        last = frame.next() - 1;
+    }
+    Ok(last)
+}
+
+/// Calls `see` with each entry of a shard.
+fn each_entry(
+    shard: &Shard,
+    log: LogId,
+    see: &mut dyn FnMut(&SnapshotEntry<'_>) -> Result<()>,
+) -> Result<()> {
     let seal = log.seal_in(LogFormat::Single);
-    let (mut digest, mut from) = (0_u64, 0);
+    let mut from = 0;
     loop {
         let mut chunk = ChunkWriter::new(seal);
         let to = shard.copy_chunk(from, CHUNK_LEN, &mut chunk);
@@ -143,15 +225,13 @@ pub(crate) fn contents(
         let mut bytes = Vec::new();
         chunk.take_sealed(&mut bytes);
         let Chunked::Chunk(chunk) = read_chunk(seal, &bytes) else {
-            bail!("{name}: what was just written cannot be read");
+            bail!("what was just written cannot be read");
         };
         for entry in chunk.entries() {
-            let mut hasher = DefaultHasher::new();
-            entry?.hash(&mut hasher);
-            digest = digest.wrapping_add(hasher.finish());
+            see(&entry?)?;
         }
         if to == 0 {
-            return Ok(Contents { keys: shard.stats().keys, digest });
+            return Ok(());
         }
         from = to;
     }

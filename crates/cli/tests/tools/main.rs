@@ -7,4 +7,5 @@ mod inspect;
 mod live;
 mod restore;
 mod snapshot;
+mod state;
 mod support;
