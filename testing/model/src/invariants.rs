@@ -201,6 +201,7 @@ pub(crate) fn transition(
         op => op.request().map(|request| request.session.as_str()),
     };
     moved(before, after)?;
+    remembered(before, after)?;
     bystanders(before, after, own, now)?;
     accounted(before, after, op, answer)?;
     limited(before, after, op, answer, now)?;
@@ -228,6 +229,28 @@ pub(crate) fn transition(
                 item(before, after, own, (number, asked, given), (may_be_late, keeps))?;
             }
         }
+    }
+    Ok(())
+}
+
+/// Checks that each remembered answer is found unchanged until its forget time, and no longer; of the parts of a debit the
+/// refunded amounts grow, up to the debit (docs/ledger.md sections 4 and 16).
+fn remembered(before: Option<&Account>, after: Option<&Account>) -> Checked {
+    let (Some(before), Some(after)) = (before, after) else { return Ok(()) };
+    for known in before.transactions.iter() {
+        let found = after.transactions.find(known.id.as_bytes());
+        if known.forget_at <= after.changed_at {
+            // The Commit itself may use the id again.
+            ensure(found != Some(known.clone()), || format!("remembered too long: {known:?}"))?;
+            continue;
+        }
+        let Some(found) = found else { return Err(format!("forgotten early: {known:?}")) };
+        let refunds = known.parts.iter().zip(&found.parts);
+        let mut refunds = refunds.map(|(was, is)| was.refunded..=is.refunded.min(is.amount));
+        ensure(refunds.all(|grown| !grown.is_empty()), || format!("refunded: {found:?}"))?;
+        let mut same = found.clone();
+        same.parts.iter_mut().zip(&known.parts).for_each(|(is, was)| is.refunded = was.refunded);
+        ensure(same == known, || format!("{known:?} became {found:?}"))?;
     }
     Ok(())
 }
@@ -414,6 +437,7 @@ pub(crate) fn ticked(
     change: &Change,
 ) -> Checked {
     moved(before, after)?;
+    remembered(before, after)?;
     bystanders(before, after, None, change.at)?;
     in_time(before, change)?;
     refilled(before, change.at, change)?;
