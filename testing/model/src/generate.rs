@@ -201,6 +201,13 @@ impl Generator {
 
     fn op(&mut self, pair: &Pair) -> Op {
         let status = pair.account.as_ref().map(|account| account.status);
+        // A client repeats the DELETE whose answer it lost.
+        if status.is_none()
+            && self.random.one_in(3)
+            && let Some(done @ Op::Delete { .. }) = self.history.last()
+        {
+            return done.clone();
+        }
         if status.is_none() && !self.random.one_in(20) {
             return self.create(pair);
         }
@@ -325,6 +332,7 @@ impl Generator {
         let values: &[&[u8]] = match self.random.below(10) {
             0 => &[b"with space", b"1"],
             1..4 => &[b"1", b""],
+            4 => &[b"1", &[b'i'; 255], &[b'i'; 256]],
             _ => &[b"1", b"2", b"4915112345678"],
         };
         let count = if self.random.one_in(2) { 0 } else { self.random.below(3) };

@@ -24,7 +24,10 @@ impl Generator {
         match self.random.below(80) {
             0 => String::new(),
             1 => "t\u{7f}".to_string(),
-            2..10 => format!("{}{}", self.random.pick(TXNS), self.random.pick(TXNS)),
+            // Few, so that they are used again: the longest that is stored inline, and longer ones.
+            2..5 => "t".repeat(self.random.pick(&[62, 63, 255])),
+            5 => "t".repeat(256),
+            6..14 => format!("{}{}", self.random.pick(TXNS), self.random.pick(TXNS)),
             _ => self.random.pick(TXNS).to_string(),
         }
     }
@@ -176,7 +179,9 @@ impl Generator {
         let known = known.last().filter(|_| !self.random.one_in(4));
         let if_txn = known.map_or_else(|| self.txn(), |known| format!("{:?}", known.id));
         let if_txn = self.random.one_in(2).then_some(if_txn);
-        Op::Delete { force: self.random.one_in(2) || if_txn.is_some(), if_txn }
+        // It goes with FORCE only.
+        let force = self.random.one_in(2) || if_txn.is_some() && !self.random.one_in(8);
+        Op::Delete { force, if_txn }
     }
 
     pub(super) fn bucket(&mut self, pair: &Pair) -> Op {
