@@ -193,13 +193,15 @@ class Provisioned:
 class Deleted:
     code: str
     version: int
+    replayed: bool | None
 
     @staticmethod
     def read(raw: object) -> Deleted:
-        found = row(raw, 2, 2)
+        found = row(raw, 2, 3)
         return Deleted(
             text(found[0]),
             integer(found[1]),
+            nullable(flag)(found[2]),
         )
 
 

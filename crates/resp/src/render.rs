@@ -19,14 +19,16 @@ use std::fmt::Display;
 pub fn answer(reply: &mut Reply<'_>, command: &Command<'_>, answer: &Answer, replayed: bool) {
     match answer {
         Answer::Account { code, version } => {
-            let is_remembered = matches!(
+            let is_repeatable = matches!(
                 command,
-                Command::Create(Create { txn: Some(_), .. }) | Command::Status { txn: Some(_), .. }
+                Command::Create(Create { txn: Some(_), .. })
+                    | Command::Status { txn: Some(_), .. }
+                    | Command::Delete { if_txn: Some(_), .. }
             );
-            reply.array(2 + usize::from(is_remembered));
+            reply.array(2 + usize::from(is_repeatable));
             reply.simple(code.name());
             reply.unsigned(*version);
-            if is_remembered {
+            if is_repeatable {
                 reply.integer(i64::from(replayed));
             }
         }

@@ -15,7 +15,7 @@ const WRITE_MOVING: &[&str] = &["write", "fast", "movablekeys"];
 const READ: &[&str] = &["readonly", "fast"];
 const READ_LONG: &[&str] = &["readonly"];
 
-const ACCOUNT_REPLY: &str = "[code, version]";
+const DELETED_REPLY: &str = "[code, version]; with IFTXN [code, version, replayed]";
 const REMEMBERED_REPLY: &str = "[code, version]; with TXN [code, version, replayed]";
 const AMOUNT_REPLY: &str = "[code, replayed, version, amount]";
 /// Reply of commands that can be denied.
@@ -74,7 +74,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         summary: "Deletes a closed and empty account; FORCE does not wait until remembered ids are forgotten.",
         term: "provisioning",
         grammar: "account [FORCE] [IFTXN txn]",
-        reply: ACCOUNT_REPLY,
+        reply: DELETED_REPLY,
         codes: &[Invalid, UnknownAccount, UnknownTransaction, NotEmpty],
         notes: "There is no TXN: what would remember it is deleted. IFTXN makes DELETE FORCE repeatable: it deletes the account\n\
                 that remembers this transaction, such as the TXN of the SCUR.STATUS that closed it, and is OK with version 0\n\
