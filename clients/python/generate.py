@@ -84,7 +84,7 @@ CLASSES = {
     "SCUR.SESSION items": "SessionItem",
     "SCUR.AUDIT buckets": "BucketTotals",
     "SCUR.HOLDS buckets": "Balance",
-    "SCUR.HOLDS holds": "Hold",
+    "SCUR.HOLDS holds": "OpenHold",
     "SCUR.TRANSACTION parts": "DebitPart",
     "SCUR.AUDIT uncollected": "Uncollected",
     "SCUR.TOTALS units": "UnitTotals",

@@ -642,7 +642,7 @@ class Balance:
 
 
 @dataclass(frozen=True, slots=True)
-class Hold:
+class OpenHold:
     session: str
     key: str | int
     unit: str
@@ -651,9 +651,9 @@ class Hold:
     deadline: int
 
     @staticmethod
-    def read(raw: object) -> Hold:
+    def read(raw: object) -> OpenHold:
         found = row(raw, 6, 6)
-        return Hold(
+        return OpenHold(
             text(found[0]),
             item_key(found[1]),
             text(found[2]),
@@ -667,7 +667,7 @@ class Hold:
 class Holds:
     version: int
     buckets: tuple[Balance, ...]
-    holds: tuple[Hold, ...]
+    holds: tuple[OpenHold, ...]
     next: str | None
 
     @staticmethod
@@ -676,7 +676,7 @@ class Holds:
         return Holds(
             integer(found["version"]),
             rows(Balance.read)(found["buckets"]),
-            rows(Hold.read)(found["holds"]),
+            rows(OpenHold.read)(found["holds"]),
             nullable(text)(found["next"]),
         )
 
@@ -1785,7 +1785,6 @@ __all__ = [
     "EntityWritten",
     "Event",
     "Events",
-    "Hold",
     "Holds",
     "Identity",
     "IdentityExists",
@@ -1799,6 +1798,7 @@ __all__ = [
     "NewIdentity",
     "NotApplicable",
     "NotEmpty",
+    "OpenHold",
     "OpenSession",
     "OutOfWindow",
     "Overflow",
