@@ -447,11 +447,11 @@ fn pid(child: &Child) -> Pid {
     Pid::from_raw(i32::try_from(child.id()).expect("a pid"))
 }
 
-/// Ports shared by the tests of all processes, below the ephemeral ports of the system and the ports of `scurry
-/// replica up`.
+/// Ports shared by the tests of all processes, below the ephemeral ports of the system and the ports where `scurry
+/// replica up` searches.
 const PORTS: Range<u16> = 10_000..21_000;
 /// Ports that are reserved together.
-const BLOCK: u16 = 8;
+const BLOCK: u16 = 16;
 
 /// Returns the first of `count` consecutive ports that are reserved while this process lives, so that a restarted node
 /// gets its port again.

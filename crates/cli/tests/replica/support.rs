@@ -1,5 +1,6 @@
 //! The binary, and groups that are stopped however the test ends.
 
+use crate::nodes::free_ports;
 use crate::said::{Said, scurry};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -10,6 +11,8 @@ use tempfile::TempDir;
 
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 const LOOKS_MAX: u32 = 600;
+/// Nodes of a group.
+const NODES: u16 = 3;
 
 /// A line of `scurry replica status`.
 #[derive(Clone, Debug)]
@@ -29,7 +32,11 @@ pub(crate) struct Group {
 impl Group {
     pub(crate) fn up(threads: u16) -> Group {
         let group = Group { dir: TempDir::new().expect("a directory"), threads };
-        group.up_again().well();
+        // Its ports are reserved: no other process binds them while the group is down.
+        let port = free_ports(NODES * (threads + 2)).to_string();
+        let threads = threads.to_string();
+        scurry(&["replica", "up", "--dir", group.path(), "--threads", &threads, "--port", &port])
+            .well();
         group
     }
 
