@@ -340,16 +340,22 @@ class Allowance:
     amount: int
     refills_at: int | None
     begin: int | None
+    rollover: int | None
+    debt: str | None
+    owed: int | None
 
     @staticmethod
     def read(raw: object) -> Allowance:
-        found = row(raw, 4, 5)
+        found = row(raw, 4, 8)
         return Allowance(
             text(found[0]),
             item_key(found[1]),
             integer(found[2]),
             nullable(integer)(found[3]),
             nullable(integer)(found[4]),
+            nullable(integer)(found[5]),
+            nullable(text)(found[6]),
+            nullable(integer)(found[7]),
         )
 
 
@@ -957,6 +963,8 @@ class NewBucket:
     zone: str | None = None
     begin: int | None = None
     allowance: int | None = None
+    rollover: int | None = None
+    debt: Literal["net", "carry", "forgive"] | None = None
 
     def words(self) -> list[Word]:
         words: list[Word] = ["BUCKET"]
@@ -981,6 +989,10 @@ class NewBucket:
             words += ["BEGIN", self.begin]
         if self.allowance is not None:
             words += ["AMOUNT", self.allowance]
+        if self.rollover is not None:
+            words += ["ROLLOVER", self.rollover]
+        if self.debt is not None:
+            words += ["DEBT", self.debt]
         return words
 
 
@@ -1135,6 +1147,8 @@ def topup(
     zone: str | None = None,
     begin: int | None = None,
     allowance: int | None = None,
+    rollover: int | None = None,
+    debt: Literal["net", "carry", "forgive"] | None = None,
 ) -> Command[Moved]:
     """Credits a bucket, after debts of its unit; creates it when UNIT is given and there is none. Amount: available afterwards.
 
@@ -1165,6 +1179,10 @@ def topup(
         words += ["BEGIN", begin]
     if allowance is not None:
         words += ["AMOUNT", allowance]
+    if rollover is not None:
+        words += ["ROLLOVER", rollover]
+    if debt is not None:
+        words += ["DEBT", debt]
     return Command(tuple(words), Moved.read, True)
 
 
@@ -1195,6 +1213,8 @@ def bucket(
     zone: str | None = None,
     begin: int | None = None,
     allowance: int | None = None,
+    rollover: int | None = None,
+    debt: Literal["net", "carry", "forgive"] | None = None,
     remove: bool = False,
 ) -> Command[Moved]:
     """Changes the priority, validity, floor or allowance of a bucket, or removes an empty one. Amount: available afterwards.
@@ -1223,6 +1243,10 @@ def bucket(
         words += ["BEGIN", begin]
     if allowance is not None:
         words += ["AMOUNT", allowance]
+    if rollover is not None:
+        words += ["ROLLOVER", rollover]
+    if debt is not None:
+        words += ["DEBT", debt]
     if remove:
         words.append("REMOVE")
     return Command(tuple(words), Moved.read, True)

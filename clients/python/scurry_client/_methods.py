@@ -97,13 +97,15 @@ class SyncCommands:
         zone: str | None = None,
         begin: int | None = None,
         allowance: int | None = None,
+        rollover: int | None = None,
+        debt: Literal["net", "carry", "forgive"] | None = None,
     ) -> Moved:
         """Credits a bucket, after debts of its unit; creates it when UNIT is given and there is none. Amount: available afterwards."""
         return self.run(
             commands.topup(
                 account, txn, bucket, amount, unit=unit, priority=priority, from_ms=from_ms, to_ms=to_ms,
                 floor=floor, period=period, offset_minutes=offset_minutes, zone=zone, begin=begin,
-                allowance=allowance
+                allowance=allowance, rollover=rollover, debt=debt
             )
         )
 
@@ -126,6 +128,8 @@ class SyncCommands:
         zone: str | None = None,
         begin: int | None = None,
         allowance: int | None = None,
+        rollover: int | None = None,
+        debt: Literal["net", "carry", "forgive"] | None = None,
         remove: bool = False,
     ) -> Moved:
         """Changes the priority, validity, floor or allowance of a bucket, or removes an empty one. Amount: available afterwards."""
@@ -133,7 +137,7 @@ class SyncCommands:
             commands.bucket(
                 account, txn, bucket, priority=priority, from_ms=from_ms, to_ms=to_ms, floor=floor,
                 period=period, offset_minutes=offset_minutes, zone=zone, begin=begin, allowance=allowance,
-                remove=remove
+                rollover=rollover, debt=debt, remove=remove
             )
         )
 
@@ -474,13 +478,15 @@ class AsyncCommands:
         zone: str | None = None,
         begin: int | None = None,
         allowance: int | None = None,
+        rollover: int | None = None,
+        debt: Literal["net", "carry", "forgive"] | None = None,
     ) -> Moved:
         """Credits a bucket, after debts of its unit; creates it when UNIT is given and there is none. Amount: available afterwards."""
         return await self.run(
             commands.topup(
                 account, txn, bucket, amount, unit=unit, priority=priority, from_ms=from_ms, to_ms=to_ms,
                 floor=floor, period=period, offset_minutes=offset_minutes, zone=zone, begin=begin,
-                allowance=allowance
+                allowance=allowance, rollover=rollover, debt=debt
             )
         )
 
@@ -503,6 +509,8 @@ class AsyncCommands:
         zone: str | None = None,
         begin: int | None = None,
         allowance: int | None = None,
+        rollover: int | None = None,
+        debt: Literal["net", "carry", "forgive"] | None = None,
         remove: bool = False,
     ) -> Moved:
         """Changes the priority, validity, floor or allowance of a bucket, or removes an empty one. Amount: available afterwards."""
@@ -510,7 +518,7 @@ class AsyncCommands:
             commands.bucket(
                 account, txn, bucket, priority=priority, from_ms=from_ms, to_ms=to_ms, floor=floor,
                 period=period, offset_minutes=offset_minutes, zone=zone, begin=begin, allowance=allowance,
-                remove=remove
+                rollover=rollover, debt=debt, remove=remove
             )
         )
 

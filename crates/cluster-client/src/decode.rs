@@ -6,8 +6,8 @@ use crate::reader::{
 };
 use redis::{ServerError, Value};
 use scurry_ledger::{
-    Answer, Cause, Checked, Code, Command, Cycle, Id, ItemAnswer, LimitSubject, Name, Overrun,
-    SessionTerms, Time, UnitAmount,
+    Answer, Cause, Checked, Code, Command, Cycle, DebtRule, Id, ItemAnswer, LimitSubject, Name,
+    Overrun, SessionTerms, Time, UnitAmount,
 };
 use scurry_service::{
     AccountView, AllowanceView, Answered, AuditView, BalanceView, BucketTotals, BucketView,
@@ -93,8 +93,8 @@ fn session_answer(reader: &mut Reader<'_>) -> Option<Answered> {
     })?;
     let (keys, mut items): (_, scurry_ledger::ItemAnswers) = rows.into_iter().unzip();
     if let cause @ Cause::Limit(_) = reader.cause(code)? {
-        // A request without items that a limit denies: the limit is that of the whole.
-        items.push(ItemAnswer { code, granted: 0, last: false, uncollected: 0, cause });
+        // A request without items that a limit denies: the limit is that of the whole, and its denial is final.
+        items.push(ItemAnswer { code, granted: 0, last: true, uncollected: 0, cause });
     }
     Some(Answered { answer: Answer::Session { code, version, items }, replayed, keys })
 }
@@ -155,10 +155,19 @@ fn bucket(row: &mut Reader<'_>) -> Option<BucketView> {
                 let mut row = Reader::from_value(value)?;
                 let (cycle, amount) = (row.cycle()?, row.integer()?);
                 let refills_at = row.time_or_nil()?;
-                Some(AllowanceView { cycle: row.begin(cycle)?, amount, refills_at })
+                let cycle = row.begin(cycle)?;
+                let (rollover, debt, owed) = refill_terms(&mut row)?;
+                Some(AllowanceView { cycle, amount, refills_at, rollover, debt, owed })
             }
         },
     })
+}
+
+/// Reads the further terms of an allowance, which end its entry where it has them.
+fn refill_terms(row: &mut Reader<'_>) -> Option<(i64, DebtRule, i64)> {
+    let Some(rollover) = row.value() else { return Some((0, DebtRule::Net, 0)) };
+    let debt = DebtRule::new(bytes(row.value()?)?)?;
+    Some((integer(rollover)?, debt, row.integer()?))
 }
 
 fn limit(row: &mut Reader<'_>) -> Option<LimitView> {

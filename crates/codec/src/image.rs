@@ -31,8 +31,8 @@ use crate::writer::{FIXED_LEN_MAX, GROUP_LEN_MAX, NAME_ROOM, Writer};
 use alloc::vec::Vec;
 use core::fmt;
 use scurry_ledger::{
-    Account, Allowance, Bucket, BucketNo, CarriedDebt, Counter, Cycle, ID_LEN_MAX, Id, Identity,
-    Name, Period, Session, Status, TZDATA_VERSION, Time, UnitAmount,
+    Account, Allowance, Bucket, BucketNo, CarriedDebt, Counter, Cycle, DebtRule, ID_LEN_MAX, Id,
+    Identity, Name, Period, Session, Status, TZDATA_VERSION, Time, UnitAmount,
 };
 
 const VERSION: u8 = 1;
@@ -145,7 +145,7 @@ fn room(account: &Account) -> usize {
         + account.identities.len() * (NAME_ROOM + SHORT_LEN_MAX)
         + account.counters.len() * (2 * NAME_ROOM + GROUP_LEN_MAX + 1 + CYCLE_LEN_MAX)
         + account.uncollected.len() * (NAME_ROOM + GROUP_LEN_MAX)
-        + account.allowances.len() * (GROUP_LEN_MAX + 1 + CYCLE_LEN_MAX)
+        + account.allowances.len() * (2 * GROUP_LEN_MAX + 1 + CYCLE_LEN_MAX)
         + account.carried.len() * GROUP_LEN_MAX
         + account.limits.len() * limit::LEN_MAX
         + FIXED_LEN_MAX
@@ -206,13 +206,18 @@ fn put_rarer<'a>(mut w: Writer<'a>, account: &Account) -> Writer<'a> {
         w.group([total.amount, 0, 0, 0]);
     }
     for allowance in &account.allowances {
-        let Allowance { bucket, cycle, amount, period_start } = allowance;
+        let Allowance { bucket, cycle, amount, period_start, rollover, debt, owed } = allowance;
         let plain = plain_number(*cycle);
+        let is_plain = !allowance.has_terms();
         let minutes = plain.and(cycle.zone.offset_minutes()).unwrap_or(0);
         let number = i64::from(minutes) << PERIOD_BITS | i64::from(plain.unwrap_or(EXTENDED));
-        w.group([i64::from(bucket.0), number, *amount, period_start.0]);
+        let terms = if is_plain { 0 } else { WITH_TERMS };
+        w.group([i64::from(bucket.0) | terms, number, *amount, period_start.0]);
         if plain.is_none() {
             w.short(CycleBytes::new(*cycle).as_bytes());
+        }
+        if !is_plain {
+            w.group([*rollover, i64::from(debt.number()), *owed, 0]);
         }
     }
     for limit in &account.limits {
@@ -465,12 +470,16 @@ fn take_counter(r: &mut ImageReader<'_>) -> Option<Counter> {
     Some(Counter { id, unit, cycle, period_start: Time(period_start), value })
 }
 
+/// Bit above the number of an allowance's bucket, which says that a group with its further terms follows.
+const WITH_TERMS: i64 = 1 << 16;
+
 /// Bits of the period in the number that holds the offset above it.
 const PERIOD_BITS: u32 = 3;
 
 fn take_allowance(r: &mut ImageReader<'_>) -> Option<Allowance> {
     let [bucket, cycle, amount, period_start] = r.group();
-    let bucket = BucketNo(narrow(r, bucket));
+    let is_plain = bucket & WITH_TERMS == 0;
+    let bucket = BucketNo(narrow(r, bucket & !WITH_TERMS));
     let cycle = match cycle {
         EXTENDED_NUMBER => extended_cycle(r, plain_number)?,
         _ => {
@@ -479,7 +488,29 @@ fn take_allowance(r: &mut ImageReader<'_>) -> Option<Allowance> {
             Cycle::fixed(period, offset_minutes)
         }
     };
-    Some(Allowance { bucket, cycle, amount, period_start: Time(period_start) })
+    let period_start = Time(period_start);
+    let plain = Allowance {
+        bucket,
+        cycle,
+        amount,
+        period_start,
+        rollover: 0,
+        debt: DebtRule::Net,
+        owed: 0,
+    };
+    if is_plain {
+        return Some(plain);
+    }
+    let [rollover, debt, owed, zero] = r.group();
+    let Some(debt) = DebtRule::from_number(narrow(r, debt)) else {
+        r.fail();
+        return None;
+    };
+    let allowance = Allowance { rollover, debt, owed, ..plain };
+    if zero != 0 || !allowance.has_terms() {
+        r.fail();
+    }
+    Some(allowance)
 }
 
 /// Number in place of a period, after which the bytes of a cycle follow.

@@ -1,7 +1,7 @@
 //! The state of one account: what `apply` changes and `validate` checks.
 
 use crate::{
-    Answers, Cycle, Id, ItemKey, Limit, LimitSubject, Name, Overrun, SessionTerms, Time,
+    Answers, Cycle, DebtRule, Id, ItemKey, Limit, LimitSubject, Name, Overrun, SessionTerms, Time,
     TombstoneKind, Tombstones, Transactions,
 };
 use alloc::boxed::Box;
@@ -249,9 +249,20 @@ pub struct Allowance {
     /// Start of the last period that was refilled, or in which the terms were set. It may be after the last Change: a
     /// clock set back over midnight does not refill a day again. I19.
     pub period_start: Time,
+    /// Most units of an ending period that stay available in the next one; at least 0. I18.
+    pub rollover: i64,
+    /// Effect of a refill on a debt.
+    pub debt: DebtRule,
+    /// Debt of earlier periods that refills do not pay; at least 0, and 0 unless the rule is [`DebtRule::Carry`]. I18.
+    pub owed: i64,
 }
 
 impl Allowance {
+    /// Reports whether it has more terms than a period and an amount: a rollover, or a debt rule that is not the usual one.
+    pub fn has_terms(&self) -> bool {
+        self.rollover != 0 || self.debt != DebtRule::Net
+    }
+
     /// Returns how many refills are due by `until`. A period that begins while the bucket is not valid brings none.
     pub fn refills(&self, bucket: &Bucket, until: Time) -> i64 {
         let before = bucket.valid_from.plus_ms(-1);

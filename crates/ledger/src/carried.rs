@@ -40,10 +40,21 @@ impl Account {
         known.rfind(|debt| taken.is_since(debt)).map_or(0, |debt| debt.amount)
     }
 
-    /// Reports whether a refill of this bucket now would note a debt in addition to as many as are kept.
-    pub(crate) fn forgets_a_debt_for(&self, bucket: &Bucket) -> bool {
-        let mut known = self.carried.iter().filter(|debt| debt.bucket == bucket.no);
-        let is_greater = |last: &CarriedDebt| bucket.available < -last.amount;
+    /// Returns what TOPUP pays of a bucket's debt: the part of `available` below its floor, or what its allowance
+    /// carries, if that is more. Never below 0.
+    pub(crate) fn debt_of(&self, bucket: &Bucket) -> i64 {
+        bucket.floor.saturating_sub(bucket.available).max(self.owed_by(bucket.no))
+    }
+
+    /// Returns the debt of earlier periods that the refills of a bucket do not pay.
+    pub(crate) fn owed_by(&self, bucket: BucketNo) -> i64 {
+        self.allowance(bucket).map_or(0, |allowance| allowance.owed)
+    }
+
+    /// Reports whether a refill of this bucket now, which meets a debt, would note it in addition to as many as are kept.
+    pub(crate) fn forgets_a_debt_for(&self, bucket: BucketNo, debt: i64) -> bool {
+        let mut known = self.carried.iter().filter(|known| known.bucket == bucket);
+        let is_greater = |last: &CarriedDebt| debt > last.amount;
         known.clone().count() >= ENTRIES_MAX && known.next_back().is_some_and(is_greater)
     }
 
@@ -72,6 +83,9 @@ impl Account {
     pub(crate) fn lower_debts(&mut self, no: BucketNo, taken: Taken, amount: i64) {
         let least = self.least_debt_since(no, taken);
         let good = amount.min(least);
+        if let Some(allowance) = self.allowances.iter_mut().find(|known| known.bucket == no) {
+            allowance.owed -= good.min(allowance.owed);
+        }
         let mut lower = 0;
         self.carried.retain_mut(|debt| {
             if debt.bucket != no {

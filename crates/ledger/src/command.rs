@@ -1,7 +1,9 @@
 //! Commands to one account. They borrow from the host's input, which is parsed in place. `decide` checks every field
 //! again, so a host needs to check grammar only, not values.
 
-use crate::{ItemKey, LimitSubject, Name, Period, PeriodClock, SessionOptions, Status, Time};
+use crate::{
+    DebtRule, ItemKey, LimitSubject, Name, Period, PeriodClock, SessionOptions, Status, Time,
+};
 
 /// A command to one account. The account's id is not part of it, as the host has already found the account. Names
 /// follow docs/commands.md.
@@ -186,6 +188,12 @@ pub struct BucketAttributes {
     /// Credit of each period; with a period only. Default: the first credit of a new bucket, the present value of an
     /// existing one.
     pub refill: Option<i64>,
+    /// Most units that stay available when a period ends; with a period only. Default: 0 of a new allowance, the present
+    /// value of an existing one.
+    pub rollover: Option<i64>,
+    /// Effect of a refill on a debt; with a period only. Default: [`DebtRule::Net`] of a new allowance, the present rule
+    /// of an existing one.
+    pub debt: Option<DebtRule>,
 }
 
 /// A change of a limit.

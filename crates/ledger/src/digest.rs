@@ -116,6 +116,8 @@ impl HashedWords {
         self.given(attributes.floor);
         self.given(attributes.clock.offset_minutes);
         self.given(attributes.refill);
+        self.given(attributes.rollover);
+        self.given(attributes.debt.map(|rule| i64::from(rule.number())));
         self.calendar(attributes.period, &attributes.clock);
     }
 
@@ -169,6 +171,8 @@ fn attribute_bits(attributes: &BucketAttributes) -> u64 {
         attributes.refill.is_some(),
         attributes.clock.zone.is_some(),
         attributes.clock.begin.is_some(),
+        attributes.rollover.is_some(),
+        attributes.debt.is_some(),
     ]) << 16
         | period_bits(attributes.period) << 24
 }

@@ -13,6 +13,7 @@ mod chain;
 mod change;
 mod code;
 mod command;
+mod debt_rule;
 mod decide;
 mod digest;
 mod item_key;
@@ -37,6 +38,7 @@ pub use chain::*;
 pub use change::*;
 pub use code::*;
 pub use command::*;
+pub use debt_rule::DebtRule;
 pub use decide::{
     decide, decide_denied_with, decide_in_place, decide_with, next_due, tick, tick_in_place,
 };

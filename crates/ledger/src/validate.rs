@@ -2,7 +2,8 @@
 //! or about an answer, are checked in testing/model, where both are at hand.
 
 use crate::{
-    Account, Cycle, ITEMS_MAX, Item, LIMITS_MAX, Limit, LimitSubject, Period, Session, Time,
+    Account, Cycle, DebtRule, ITEMS_MAX, Item, LIMITS_MAX, Limit, LimitSubject, Period, Session,
+    Time,
 };
 use alloc::collections::BTreeSet;
 use core::fmt;
@@ -111,6 +112,10 @@ fn allowances(account: &Account, now: Time) -> Result<(), Violation> {
         let cycle = allowance.cycle;
         let is_one = cycle.period != Period::None && cycle.is_valid() && allowance.amount >= 1;
         ensure(is_one, 18, "an allowance has no period, or credits nothing")?;
+        let carries = allowance.debt == DebtRule::Carry;
+        let fits =
+            allowance.rollover >= 0 && allowance.owed >= 0 && (carries || allowance.owed == 0);
+        ensure(fits, 18, "an allowance rolls over or carries what it cannot")?;
         let inflow = i128::from(bucket.credited) + i128::from(bucket.refunded);
         ensure(
             inflow + allowance.still_to_come(bucket) <= i128::from(i64::MAX),

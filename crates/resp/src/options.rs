@@ -2,8 +2,8 @@
 
 use crate::{Args, Fault, parse_integer};
 use scurry_ledger::{
-    ACCOUNT_ID_LEN_MAX, BucketAttributes, ID_LEN_MAX, ITEM_KEY_LEN_MAX, ItemKey, Name, NamedZone,
-    Period, PeriodClock, Status, Time, is_printable,
+    ACCOUNT_ID_LEN_MAX, BucketAttributes, DebtRule, ID_LEN_MAX, ITEM_KEY_LEN_MAX, ItemKey, Name,
+    NamedZone, Period, PeriodClock, Status, Time, is_printable,
 };
 
 /// A cursor over the arguments of a command.
@@ -239,6 +239,13 @@ impl<'a> Options<'a> {
         } else if keyword.eq_ignore_ascii_case(b"AMOUNT") {
             let amount = self.integer("amount")?;
             once(&mut attributes.refill, "amount", amount)?;
+        } else if keyword.eq_ignore_ascii_case(b"ROLLOVER") {
+            let rollover = self.integer("rollover")?;
+            once(&mut attributes.rollover, "rollover", rollover)?;
+        } else if keyword.eq_ignore_ascii_case(b"DEBT") {
+            let fault = Fault::NotOneOf { field: "debt", words: DebtRule::WORDS };
+            let rule = DebtRule::new(self.bytes("debt")?).ok_or(fault)?;
+            once(&mut attributes.debt, "debt", rule)?;
         } else {
             return self.period_clock(keyword, &mut attributes.clock);
         }

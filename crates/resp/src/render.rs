@@ -259,12 +259,19 @@ fn balance(reply: &mut Reply<'_>, bucket: &Bucket, allowance: Option<&Allowance>
 
 #[inline(never)]
 fn allowance_entry(reply: &mut Reply<'_>, bucket: &Bucket, allowance: &Allowance, now: Time) {
-    reply.array(4 + begin_len(allowance.cycle));
+    let has_terms = allowance.has_terms();
+    reply.array(if has_terms { 8 } else { 4 + begin_len(allowance.cycle) });
     period(reply, allowance.cycle.period);
     zone(reply, allowance.cycle.zone);
     reply.integer(allowance.amount);
     time_or_null(reply, allowance.next_refill(bucket, now));
-    begin(reply, allowance.cycle);
+    if has_terms {
+        reply.integers([i64::from(allowance.cycle.begin), allowance.rollover]);
+        reply.simple(allowance.debt.word());
+        reply.integer(allowance.owed);
+    } else {
+        begin(reply, allowance.cycle);
+    }
 }
 
 fn period(reply: &mut Reply<'_>, period: Period) {

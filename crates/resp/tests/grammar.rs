@@ -62,6 +62,8 @@ const NO_ATTRIBUTES: BucketAttributes = BucketAttributes {
     period: None,
     clock: PeriodClock::NONE,
     refill: None,
+    rollover: None,
+    debt: None,
 };
 
 #[test]

@@ -6,8 +6,8 @@ use crate::{
     Arguments, Follow, FollowFrom, ListRead, Read, Request, StatementRead, StoreRead, WatchStart,
 };
 use scurry_ledger::{
-    BucketAttributes, Command, Create, Id, ItemAmount, ItemKey, LimitSubject, LimitTerms, Link,
-    Name, NamedZone, Period, PeriodClock, SessionRequest, Status, Time,
+    BucketAttributes, Command, Create, DebtRule, Id, ItemAmount, ItemKey, LimitSubject, LimitTerms,
+    Link, Name, NamedZone, Period, PeriodClock, SessionRequest, Status, Time,
 };
 
 impl Request {
@@ -202,8 +202,17 @@ fn append_identities(out: &mut Arguments, identities: &[(Name, &[u8])]) {
 }
 
 fn append_attributes(out: &mut Arguments, attributes: &BucketAttributes) {
-    let BucketAttributes { priority, valid_from, valid_to, floor, period, clock, refill } =
-        *attributes;
+    let BucketAttributes {
+        priority,
+        valid_from,
+        valid_to,
+        floor,
+        period,
+        clock,
+        refill,
+        rollover,
+        debt,
+    } = *attributes;
     out.number("PRIORITY", priority).number("FROM", valid_from.map(|time| time.0));
     match valid_to {
         Some(Some(Time(ms))) => out.number("TO", Some(ms)),
@@ -212,7 +221,9 @@ fn append_attributes(out: &mut Arguments, attributes: &BucketAttributes) {
     };
     out.number("FLOOR", floor);
     append_period(out, period, &clock);
-    out.number("AMOUNT", refill);
+    out.number("AMOUNT", refill)
+        .number("ROLLOVER", rollover)
+        .option("DEBT", debt.map(DebtRule::word));
 }
 
 fn append_period(out: &mut Arguments, period: Option<Period>, clock: &PeriodClock) {

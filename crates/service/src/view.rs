@@ -1,8 +1,8 @@
 //! The results of reads, with times and amounts computed for the moment of the read.
 
 use scurry_ledger::{
-    Account, Bucket, Cycle, Id, ItemKey, LimitSubject, Name, Session, SessionTerms, Status, Time,
-    UnitAmount, validate,
+    Account, Bucket, Cycle, DebtRule, Id, ItemKey, LimitSubject, Name, Session, SessionTerms,
+    Status, Time, UnitAmount, validate,
 };
 
 /// An account, from one atomic read (`SCUR.GET`).
@@ -56,6 +56,12 @@ pub struct AllowanceView {
     pub amount: i64,
     /// Time of the next refill. None if the bucket expires before it.
     pub refills_at: Option<Time>,
+    /// Most units of an ending period that stay available.
+    pub rollover: i64,
+    /// Effect of a refill on a debt.
+    pub debt: DebtRule,
+    /// Debt of earlier periods that refills do not pay.
+    pub owed: i64,
 }
 
 /// A counter of an account.
@@ -206,6 +212,9 @@ impl AccountView {
                 cycle: allowance.cycle,
                 amount: allowance.amount,
                 refills_at: allowance.next_refill(bucket, now),
+                rollover: allowance.rollover,
+                debt: allowance.debt,
+                owed: allowance.owed,
             }),
         };
         let counters = account.counters.iter().map(|counter| CounterView {

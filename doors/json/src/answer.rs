@@ -226,6 +226,15 @@ pub(crate) struct AllowanceBody {
     pub(crate) amount: Quantity,
     /// null where the bucket ends before.
     pub(crate) refills_at_ms: Option<i64>,
+    /// Most units that stay when a period ends; left out where it is 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) rollover: Option<Quantity>,
+    /// What a refill does with a debt; left out where it is `net`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) debt: Option<&'static str>,
+    /// Debt of earlier periods that refills do not pay; left out where it is 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) owed: Option<Quantity>,
 }
 
 #[derive(Serialize, JsonSchema)]

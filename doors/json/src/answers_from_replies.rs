@@ -8,7 +8,7 @@ use crate::answer::{
 use crate::quantity::Quantity;
 use crate::text::Key;
 use crate::totals::TotalsBody;
-use scurry_ledger::{self as ledger, Cause, Code, Cycle, Id, LimitSubject, Name, Time};
+use scurry_ledger::{self as ledger, Cause, Code, Cycle, DebtRule, Id, LimitSubject, Name, Time};
 use scurry_service::{AccountView, Answered, Reply, StoreReply, denied};
 
 /// Returns the answer of a successful read.
@@ -159,6 +159,9 @@ pub(crate) fn account_body(account: AccountView) -> AccountBody {
             clock: clock(allowance.cycle),
             amount: amount(allowance.amount),
             refills_at_ms: ms(allowance.refills_at),
+            rollover: Some(allowance.rollover).filter(|&units| units != 0).map(amount),
+            debt: Some(allowance.debt).filter(|&rule| rule != DebtRule::Net).map(DebtRule::word),
+            owed: Some(allowance.owed).filter(|&units| units != 0).map(amount),
         }),
     });
     let counters = account.counters.iter().map(|counter| CounterBody {

@@ -1,7 +1,7 @@
 //! The bodies of requests. `build.rs` makes commands from them.
 
 use crate::quantity::{Amount, SignedAmount};
-use crate::text::{FirstStatus, Id, Key, Name, Period, Recurring, Status, Zone};
+use crate::text::{DebtRule, FirstStatus, Id, Key, Name, Period, Recurring, Status, Zone};
 use schemars::JsonSchema;
 use scurry_ledger::{BUCKETS_MAX, ITEMS_MAX};
 use scurry_resp::IDENTITIES_MAX;
@@ -64,6 +64,10 @@ pub(crate) struct Allowance {
     pub(crate) begin: Option<u8>,
     /// Amount of the bucket when a period begins.
     pub(crate) amount: Option<Amount<1>>,
+    /// Most units that stay when a period ends; 0 unless told otherwise.
+    pub(crate) rollover: Option<Amount<0>>,
+    /// What a refill does with a debt; `net` unless told otherwise.
+    pub(crate) debt: Option<DebtRule>,
 }
 
 /// The status of an account, and identities to set or, with null, to remove.

@@ -58,10 +58,12 @@ fn with_allowance(
     match allowance {
         None => attributes,
         Some(None) => BucketAttributes { period: Some(Period::None), ..attributes },
-        Some(Some(Allowance { period, offset_minutes, zone, begin, amount })) => BucketAttributes {
-            period: Some(period.into()),
-            clock: clock(offset_minutes, zone, begin),
-            refill: amount.map(i64::from),
+        Some(Some(of)) => BucketAttributes {
+            period: Some(of.period.into()),
+            clock: clock(of.offset_minutes, of.zone, of.begin),
+            refill: of.amount.map(i64::from),
+            rollover: of.rollover.map(i64::from),
+            debt: of.debt.map(ledger::DebtRule::from),
             ..attributes
         },
     }

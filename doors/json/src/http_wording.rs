@@ -14,6 +14,8 @@ const MEMBERS: &[(&str, &str)] = &[
     ("ZONE", "zone"),
     ("BEGIN", "begin"),
     ("AMOUNT", "allowance.amount"),
+    ("ROLLOVER", "rollover"),
+    ("DEBT", "debt"),
     ("UNIT", "unit"),
     ("VALIDITY", "validity_ms"),
     ("TCC", "tcc_ms"),

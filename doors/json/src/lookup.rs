@@ -8,7 +8,8 @@ use axum::extract::{RawQuery, State};
 use axum::{Extension, Json};
 use scurry_http::{Problem, query};
 use scurry_ledger::{
-    ACCOUNT_ID_LEN_MAX, Code, Cycle, Id, ItemKey, LimitSubject, Name, Time, Zone, is_printable,
+    ACCOUNT_ID_LEN_MAX, Code, Cycle, DebtRule, Id, ItemKey, LimitSubject, Name, Time, Zone,
+    is_printable,
 };
 use scurry_server::Roles;
 use scurry_service::{
@@ -150,10 +151,15 @@ fn account_json(account: &AccountView) -> Value {
 fn bucket_json(bucket: &BucketView) -> Value {
     let mut shown =
         fields!(bucket; id, unit, available, held, floor, priority, valid_from, valid_to);
-    if let Some(AllowanceView { cycle, amount, refills_at }) = bucket.allowance {
+    if let Some(AllowanceView { cycle, amount, refills_at, rollover, debt, owed }) =
+        bucket.allowance
+    {
         let (period, zone) = (cycle.period.to_string(), zone_json(cycle.zone));
         shown["allowance"] = json!([period, zone, amount.shown(), refills_at.shown()]);
         put_begin(&mut shown, cycle);
+        if (rollover, debt) != (0, DebtRule::Net) {
+            shown["refill"] = json!([rollover.shown(), debt.word(), owed.shown()]);
+        }
     }
     shown
 }
@@ -231,7 +237,14 @@ mod tests {
             priority: 1,
             valid_from: Time(3),
             valid_to: None,
-            allowance: Some(AllowanceView { cycle, amount: 7, refills_at: Some(Time(9)) }),
+            allowance: Some(AllowanceView {
+                cycle,
+                amount: 7,
+                refills_at: Some(Time(9)),
+                rollover: 0,
+                debt: DebtRule::Net,
+                owed: 0,
+            }),
         };
         let limit = LimitView {
             id: name(b"l1"),

@@ -181,6 +181,15 @@ pub(crate) enum Overrun {
     Held,
 }
 
+/// Effect of a refill on a debt.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum DebtRule {
+    Net,
+    Carry,
+    Forgive,
+}
+
 /// Pattern of periods that are not none.
 const PERIODS: &str = "minute|hour|day|week|month|quarter|year|[1-9][0-9]{0,3}[mhd]";
 
@@ -300,4 +309,5 @@ of_ledger! {
     FirstStatus as Status { Active, Suspended }
     Status as Status { Active, Suspended, Closed }
     Overrun as Overrun { Overdraw, Clamp, Held }
+    DebtRule as DebtRule { Net, Carry, Forgive }
 }

@@ -72,15 +72,7 @@ fn fact(op: &Op) -> Fact {
         Op::Debit(of) => ("debit", posting(of)),
         Op::Overdraw(of) => ("overdraw", posting(of)),
         Op::Expire(of) => ("expire", posting(of)),
-        Op::SetAllowance(Allowance { bucket, cycle, amount, period_start }) => (
-            "set-allowance",
-            [
-                vec![("bucket", json!(bucket.0)), ("period", json!(cycle.period.to_string()))],
-                clock(*cycle, "offset_minutes"),
-                vec![("amount", json!(amount)), ("period_start_ms", time(*period_start))],
-            ]
-            .concat(),
-        ),
+        Op::SetAllowance(of) => ("set-allowance", allowance(of)),
         Op::EndAllowance(bucket) => ("end-allowance", vec![("bucket", json!(bucket.0))]),
         Op::BeginPeriod { bucket, period_start, carried } => {
             let start = ("period_start_ms", time(*period_start));
@@ -223,6 +215,15 @@ fn terms(terms: &BucketTerms) -> Fields {
         ("valid_to_ms", json!(terms.valid_to.map(|time| time.0))),
         ("floor", json!(terms.floor)),
     ]
+}
+
+fn allowance(of: &Allowance) -> Fields {
+    let head = vec![("bucket", json!(of.bucket.0)), ("period", json!(of.cycle.period.to_string()))];
+    let amount = vec![("amount", json!(of.amount)), ("period_start_ms", time(of.period_start))];
+    let debt = json!(of.debt.word());
+    let terms = vec![("rollover", json!(of.rollover)), ("debt", debt), ("owed", json!(of.owed))];
+    let terms = if of.has_terms() { terms } else { Vec::new() };
+    [head, clock(of.cycle, "offset_minutes"), amount, terms].concat()
 }
 
 fn limit(limit: &Limit) -> Fields {

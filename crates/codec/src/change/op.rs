@@ -58,6 +58,7 @@ pub(super) mod number {
     pub(in crate::change) const LATE_USE: u8 = 70;
     pub(in crate::change) const NOTE_LATE: u8 = 71;
     pub(in crate::change) const BEGIN_PERIOD_IN_DEBT: u8 = 72;
+    pub(in crate::change) const SET_ALLOWANCE_WITH_TERMS: u8 = 73;
 }
 
 /// Bits of the bucket attributes that follow. Attributes without a bit are 0, or for `valid_to` none.
@@ -167,9 +168,14 @@ fn put_rarer(pen: &mut FieldWriter<'_>, op: &Op, at: Time, touched: &mut Touched
             pen.name(unit);
         }
         Op::SetAllowance(allowance) => {
-            let Allowance { bucket, cycle, amount, period_start } = allowance;
+            let Allowance { bucket, cycle, amount, period_start, rollover, debt, owed } = allowance;
+            let is_plain = !allowance.has_terms();
             pen.fields(|line| {
-                line.byte(number::SET_ALLOWANCE);
+                line.byte(if is_plain {
+                    number::SET_ALLOWANCE
+                } else {
+                    number::SET_ALLOWANCE_WITH_TERMS
+                });
                 line.varint(u64::from(bucket.0));
             });
             put_cycle(pen, *cycle);
@@ -177,6 +183,13 @@ fn put_rarer(pen: &mut FieldWriter<'_>, op: &Op, at: Time, touched: &mut Touched
                 line.amount(*amount);
                 line.time(*period_start, at);
             });
+            if !is_plain {
+                pen.fields(|line| {
+                    line.amount(*rollover);
+                    line.byte(debt.number());
+                    line.amount(*owed);
+                });
+            }
             touched.note(*bucket);
         }
         Op::EndAllowance(bucket) => {

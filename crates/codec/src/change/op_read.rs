@@ -9,7 +9,7 @@ use crate::cursor::Cursor;
 use crate::session_terms::terms_from_bits;
 use alloc::boxed::Box;
 use scurry_ledger::{
-    Allowance, BucketNo, BucketTerms, ItemAt, ItemId, ItemKey, LateAnswer, LimitAt, Op,
+    Allowance, BucketNo, BucketTerms, DebtRule, ItemAt, ItemId, ItemKey, LateAnswer, LimitAt, Op,
     PackedAnswer, Posting, SessionAt, Status, Time,
 };
 
@@ -106,6 +106,9 @@ fn take_rarer(
         number::OVERDRAW => facts.visit(Op::Overdraw(take_posting(from)?)),
         number::EXPIRE => facts.visit(Op::Expire(take_posting(from)?)),
         number::SET_ALLOWANCE => facts.visit(Op::SetAllowance(take_allowance(from, at)?)),
+        number::SET_ALLOWANCE_WITH_TERMS => {
+            facts.visit(Op::SetAllowance(take_allowance_with_terms(from, at)?))
+        }
         number::END_ALLOWANCE => facts.visit(Op::EndAllowance(take_bucket(from)?)),
         number::BEGIN_PERIOD => facts.visit(Op::BeginPeriod {
             bucket: take_bucket(from)?,
@@ -259,7 +262,18 @@ fn take_status(from: &mut Cursor<'_>) -> Result<Status, Malformed> {
 fn take_allowance(from: &mut Cursor<'_>, at: Time) -> Result<Allowance, Malformed> {
     let bucket = take_bucket(from)?;
     let cycle = take_cycle_at(from)?;
-    Ok(Allowance { bucket, cycle, amount: take_positive(from)?, period_start: from.time(at)? })
+    let (amount, period_start) = (take_positive(from)?, from.time(at)?);
+    let (rollover, debt, owed) = (0, DebtRule::Net, 0);
+    Ok(Allowance { bucket, cycle, amount, period_start, rollover, debt, owed })
+}
+
+fn take_allowance_with_terms(from: &mut Cursor<'_>, at: Time) -> Result<Allowance, Malformed> {
+    let plain = take_allowance(from, at)?;
+    let rollover = from.amount()?;
+    let debt = DebtRule::from_number(from.byte()?).ok_or(Malformed::Choice)?;
+    let allowance = Allowance { rollover, debt, owed: from.amount()?, ..plain };
+    // Each allowance has one form.
+    if allowance.has_terms() { Ok(allowance) } else { Err(Malformed::Choice) }
 }
 
 fn take_terms(from: &mut Cursor<'_>, at: Time) -> Result<BucketTerms, Malformed> {

@@ -7,8 +7,8 @@ use scurry_codec::{
     encode_change,
 };
 use scurry_ledger::{
-    Account, Allowance, BucketNo, Change, Counter, Cycle, Limit, LimitSubject, NamedZone, Op,
-    Period, Status, Time, Zone,
+    Account, Allowance, BucketNo, Change, Counter, Cycle, DebtRule, Limit, LimitSubject, NamedZone,
+    Op, Period, Status, Time, Zone,
 };
 
 fn cycles() -> Vec<Cycle> {
@@ -39,7 +39,15 @@ fn limit(cycle: Cycle) -> Limit {
 }
 
 fn allowance(cycle: Cycle) -> Allowance {
-    Allowance { bucket: BucketNo(300), cycle, amount: 5_000_000_000, period_start: AT }
+    Allowance {
+        bucket: BucketNo(300),
+        cycle,
+        amount: 5_000_000_000,
+        period_start: AT,
+        rollover: 0,
+        debt: DebtRule::Net,
+        owed: 0,
+    }
 }
 
 fn counter(cycle: Cycle) -> Counter {

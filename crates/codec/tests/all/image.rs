@@ -2,9 +2,9 @@
 
 use scurry_codec::{ImageError, decode_account, encode_account, encode_account_over};
 use scurry_ledger::{
-    Account, Bucket, BucketAttributes, CarriedDebt, Command, Create, Decision, ITEM_KEY_LEN_MAX,
-    Id, Item, ItemKey, ItemRequest, LimitSubject, LimitTerms, Limits, Name, NewBucket, Period,
-    PeriodClock, Session, SessionRequest, Status, Time, Zone, decide_in_place,
+    Account, Bucket, BucketAttributes, CarriedDebt, Command, Create, DebtRule, Decision,
+    ITEM_KEY_LEN_MAX, Id, Item, ItemKey, ItemRequest, LimitSubject, LimitTerms, Limits, Name,
+    NewBucket, Period, PeriodClock, Session, SessionRequest, Status, Time, Zone, decide_in_place,
 };
 
 fn name(text: &str) -> Name {
@@ -382,6 +382,26 @@ fn numbers_of_periods_come_back_in_every_width() {
     account.sessions[0].items[0].slices.iter_mut().for_each(|slice| slice.period = 0);
     let without_a_refill = encode(&account).len();
     assert_eq!((refilled - without_a_debt, without_a_debt - without_a_refill), (11, 5 + 6));
+}
+
+#[test]
+fn terms_of_an_allowance_come_back_and_cost_nothing_where_there_are_none() {
+    let plain = encode(&full()).len();
+    for (rollover, debt, owed) in [
+        (1, DebtRule::Net, 0),
+        (0, DebtRule::Carry, i64::MAX),
+        (i64::MAX, DebtRule::Carry, 0),
+        (0, DebtRule::Forgive, 0),
+    ] {
+        let mut account = full();
+        let allowance = &mut account.allowances[0];
+        (allowance.rollover, allowance.debt, allowance.owed) = (rollover, debt, owed);
+        let image = encode(&account);
+        let mut copy = Account::empty(Status::Active);
+        decode_account(&image, &mut copy).expect("whole");
+        assert_eq!(copy, account);
+        assert!(image.len() > plain);
+    }
 }
 
 #[test]

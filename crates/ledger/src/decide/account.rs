@@ -30,8 +30,15 @@ pub(super) fn new_allowance(
 ) -> Option<Allowance> {
     let period = attributes.period.filter(|&period| period != Period::None)?;
     let cycle = attributes.clock.cycle(period, Cycle::NONE);
-    let amount = attributes.refill.unwrap_or(first_credit);
-    Some(Allowance { bucket, cycle, amount, period_start: cycle.start(now) })
+    Some(Allowance {
+        bucket,
+        cycle,
+        amount: attributes.refill.unwrap_or(first_credit),
+        period_start: cycle.start(now),
+        rollover: attributes.rollover.unwrap_or(0),
+        debt: attributes.debt.unwrap_or_default(),
+        owed: 0,
+    })
 }
 
 pub(super) fn create(

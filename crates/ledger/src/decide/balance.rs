@@ -13,8 +13,8 @@ use crate::carried::Taken;
 use crate::digest::CommandBody;
 use crate::{
     Allowance, Answer, Bucket, BucketAttributes, BucketNo, BucketTerms, Cause, Code, Command,
-    Cycle, DebitPart, DebitedItem, ItemAmount, LimitTerms, Name, Op, Period, PeriodClock, Posting,
-    Status, Time, Transaction,
+    Cycle, DebitPart, DebitedItem, DebtRule, ItemAmount, LimitTerms, Name, Op, Period, PeriodClock,
+    Posting, Status, Time, Transaction,
 };
 use alloc::vec::Vec;
 
@@ -165,23 +165,34 @@ fn topup(
     }
     let rest = pay_debts(draft, no, amount)?;
     if rest > 0 {
-        draft.record_inflow(Op::Credit, Posting { bucket: no, amount: rest })?;
+        credit(draft, Posting { bucket: no, amount: rest })?;
     }
     Ok(BalanceOutcome::ok(draft.bucket(no).available))
 }
 
-/// Credits the other buckets of a bucket's unit that are below their floors, each up to its floor. Returns the rest.
+/// Credits the other buckets of a bucket's unit that are in debt, each what it owes. Returns the rest.
 fn pay_debts(draft: &mut Draft<'_>, named: BucketNo, amount: i64) -> Step<i64> {
     let mut rest = amount;
     for no in in_debt(draft.account(), draft.bucket(named).unit, named) {
-        let bucket = draft.bucket(no);
-        let amount = bucket.floor.saturating_sub(bucket.available).min(rest);
+        let amount = draft.account().debt_of(draft.bucket(no)).min(rest);
         if amount > 0 {
-            draft.record_inflow(Op::Credit, Posting { bucket: no, amount })?;
+            credit(draft, Posting { bucket: no, amount })?;
             rest -= amount;
         }
     }
     Ok(rest)
+}
+
+/// Credits a bucket. The credit pays what the bucket owes from earlier periods.
+fn credit(draft: &mut Draft<'_>, posting: Posting) -> Step<()> {
+    draft.record_inflow(Op::Credit, posting)?;
+    if let Some(&allowance) = draft.account().allowance(posting.bucket)
+        && allowance.owed > 0
+    {
+        let owed = (allowance.owed - posting.amount).max(0);
+        draft.record(Op::SetAllowance(Allowance { owed, ..allowance }));
+    }
+    Ok(())
 }
 
 /// Returns the removals that make room for one more bucket: spent buckets, the one that ended first going first. A
@@ -260,7 +271,7 @@ fn adjust(draft: &mut Draft<'_>, id: Name, amount: i64) -> Step<BalanceOutcome> 
     check_room(draft)?;
     let posting = Posting { bucket: bucket.no, amount: amount.saturating_abs() };
     if amount > 0 {
-        draft.record_inflow(Op::Credit, posting)?;
+        credit(draft, posting)?;
     } else {
         let after = i128::from(bucket.available) + i128::from(amount);
         if after < i128::from(bucket.floor) {
@@ -359,7 +370,10 @@ fn changed_allowance(
         }
         None => present,
     };
-    Ok(Some(Allowance { bucket, cycle, amount, period_start }))
+    let rollover = attributes.rollover.or(known.map(|known| known.rollover)).unwrap_or(0);
+    let debt = attributes.debt.or(known.map(|known| known.debt)).unwrap_or_default();
+    let owed = known.filter(|_| debt == DebtRule::Carry).map_or(0, |known| known.owed);
+    Ok(Some(Allowance { bucket, cycle, amount, period_start, rollover, debt, owed }))
 }
 
 fn change_limit(draft: &mut Draft<'_>, id: Name, terms: &LimitTerms) -> Step<BalanceOutcome> {

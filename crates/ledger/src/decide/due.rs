@@ -6,8 +6,8 @@
 use super::draft::Draft;
 use super::units::release_item;
 use crate::{
-    Account, Allowance, BucketNo, Id, ItemAt, Op, Posting, SessionAt, Time, Tombstone,
-    TombstoneKind,
+    Account, Allowance, Bucket, BucketNo, DebtRule, Id, ItemAt, Op, Posting, SessionAt, Time,
+    Tombstone, TombstoneKind,
 };
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -59,9 +59,18 @@ pub(crate) fn is_due(account: &Account, now: Time) -> bool {
 
 #[cold]
 fn is_refill_due(account: &Account, now: Time) -> bool {
-    let buckets = |no| account.bucket_no(no);
     let mut allowances = account.allowances.iter();
-    allowances.any(|of| buckets(of.bucket).is_some_and(|bucket| of.refills(bucket, now) > 0))
+    allowances.any(|of| {
+        account.bucket_no(of.bucket).is_some_and(|bucket| {
+            let is_left = of.owed > 0 && bucket.is_expired(now) && rest_of(bucket, of.owed) > 0;
+            of.refills(bucket, now) > 0 || is_left
+        })
+    })
+}
+
+/// Returns what is left in a bucket when its validity ends, beside the debt that its allowance carries.
+fn rest_of(bucket: &Bucket, owed: i64) -> i64 {
+    bucket.available.saturating_add(owed)
 }
 
 /// Records everything that is due by the draft's time, in the order (time, sessions first, id).
@@ -84,7 +93,8 @@ fn expire(draft: &mut Draft<'_>, now: Time) {
             Due::Bucket(no) => {
                 // Refills that were due before the end come first, so that they expire with the rest.
                 refill(draft, no, now);
-                let amount = draft.bucket(no).available;
+                // What the refills did not pay stays as a debt.
+                let amount = rest_of(draft.bucket(no), draft.account().owed_by(no));
                 if amount > 0 {
                     draft.record(Op::Expire(Posting { bucket: no, amount }));
                 }
@@ -125,8 +135,7 @@ fn collect(draft: &Draft<'_>) -> Vec<Due> {
 }
 
 /// Refills a bucket that has an allowance, for each period that begins by `until` while the bucket is valid. At the
-/// start of each period the rest expires and a debt stays, so at most the last of `count` refills is left. So any
-/// number of periods takes as few facts as one.
+/// start of each period the rest above the rollover expires, so any number of periods takes as few facts as one.
 pub(super) fn refill(draft: &mut Draft<'_>, no: BucketNo, until: Time) {
     let Some(allowance) = draft.account().allowance(no).copied() else { return };
     let bucket = draft.bucket(no);
@@ -134,28 +143,66 @@ pub(super) fn refill(draft: &mut Draft<'_>, no: BucketNo, until: Time) {
     if count == 0 {
         return;
     }
+    let met = met_debt(draft, &allowance);
     // The first of several meets the greatest debt. It comes alone if an older debt is forgotten for it.
     if count > 1
-        && draft.account().forgets_a_debt_for(bucket)
+        && draft.account().forgets_a_debt_for(no, met.noted)
         && let Some(first) = allowance.next_refill(bucket, Time(0))
     {
         refill(draft, no, first);
         return refill(draft, no, until);
     }
     let last = Allowance::last_moment(bucket, until);
-    let credit = i128::from(count) * i128::from(allowance.amount);
+    let amount = i128::from(allowance.amount);
+    let credit = i128::from(count) * amount + i128::from(met.forgiven);
     let all = i128::from(bucket.available) + credit;
+    let most = amount + i128::from(allowance.rollover) - i128::from(met.owed);
     // Neither conversion fails: the credit of all future refills was checked when the allowance was set (I18).
     let narrow = |amount: i128| i64::try_from(amount).unwrap_or(i64::MAX);
-    let (credit, over) = (narrow(credit), narrow(all - all.min(i128::from(allowance.amount))));
-    // Nothing is left of the periods before the last one but their debt, which the last one pays first.
-    let carried = narrow((i128::from(allowance.amount) - all).max(0));
+    let (credit, over) = (narrow(credit), narrow(all - all.min(most)));
+    // A debt that the refills pay is lower when the last of them comes.
+    let carried = match allowance.debt {
+        DebtRule::Carry => met.noted,
+        DebtRule::Net | DebtRule::Forgive => narrow((amount - all).max(0)),
+    };
     let period_start = allowance.cycle.start(last);
+    if met.owed != allowance.owed {
+        draft.record(Op::SetAllowance(Allowance { owed: met.owed, ..allowance }));
+    }
     draft.record(Op::BeginPeriod { bucket: no, period_start, carried });
     if over > 0 {
         draft.record(Op::Expire(Posting { bucket: no, amount: over }));
     }
     draft.record(Op::Credit(Posting { bucket: no, amount: credit }));
+}
+
+/// A debt that a refill meets.
+struct MetDebt {
+    /// Debt that is left for the periods to come.
+    noted: i64,
+    /// Debt that the refills do not pay.
+    owed: i64,
+    /// Debt that is written off.
+    forgiven: i64,
+}
+
+fn met_debt(draft: &Draft<'_>, allowance: &Allowance) -> MetDebt {
+    let bucket = draft.bucket(allowance.bucket);
+    let debt = bucket.available.saturating_neg().max(0);
+    match allowance.debt {
+        DebtRule::Net => MetDebt { noted: debt, owed: 0, forgiven: 0 },
+        DebtRule::Carry => {
+            let owed = debt.max(allowance.owed);
+            MetDebt { noted: owed, owed, forgiven: 0 }
+        }
+        DebtRule::Forgive => {
+            // The totals of the bucket need room for the refills to come as well (I18).
+            let inflow = i128::from(bucket.credited) + i128::from(bucket.refunded);
+            let room = i128::from(i64::MAX) - inflow - allowance.still_to_come(bucket);
+            let forgiven = i64::try_from(room.max(0)).unwrap_or(i64::MAX).min(debt);
+            MetDebt { noted: debt - forgiven, owed: 0, forgiven }
+        }
+    }
 }
 
 /// Returns the refilled buckets in which a session holds something.

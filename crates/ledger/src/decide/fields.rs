@@ -156,14 +156,16 @@ fn check_create(create: &Create<'_>, limits: &Limits) -> Step<()> {
 }
 
 fn check_allowance(attributes: &BucketAttributes) -> Step<()> {
-    let BucketAttributes { period, clock, refill, .. } = attributes;
+    let BucketAttributes { period, clock, refill, rollover, debt, .. } = attributes;
     let has_period = period.is_some_and(|period| period != Period::None);
+    let is_bare = !clock.is_given() && refill.is_none() && rollover.is_none() && debt.is_none();
     require(
-        has_period || (!clock.is_given() && refill.is_none()),
-        "OFFSET, ZONE, BEGIN and AMOUNT need a PERIOD that is not none",
+        has_period || is_bare,
+        "OFFSET, ZONE, BEGIN, AMOUNT, ROLLOVER and DEBT need a PERIOD that is not none",
     )?;
     check_clock(*period, clock)?;
-    require(refill.is_none_or(|refill| refill >= 1), "AMOUNT must be at least 1")
+    require(refill.is_none_or(|refill| refill >= 1), "AMOUNT must be at least 1")?;
+    require(rollover.is_none_or(|rollover| rollover >= 0), "ROLLOVER must be at least 0")
 }
 
 /// Refusal of a clock where nothing resets.

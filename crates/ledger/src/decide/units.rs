@@ -19,9 +19,9 @@ pub(super) fn burn_order(account: &Account, unit: Name, now: Time) -> Burn {
     sorted_to_burn(account, |bucket| bucket.unit == unit && bucket.is_valid(now))
 }
 
-/// Returns the buckets of a unit that are below their floors, valid or not, other than one, sorted as burn order does.
+/// Returns the buckets of a unit that are in debt, valid or not, other than one, sorted as burn order does.
 pub(super) fn in_debt(account: &Account, unit: Name, but: BucketNo) -> Burn {
-    let owes = |bucket: &Bucket| bucket.available < bucket.floor;
+    let owes = |bucket: &Bucket| account.debt_of(bucket) > 0;
     sorted_to_burn(account, |bucket| bucket.unit == unit && bucket.no != but && owes(bucket))
 }
 

@@ -38,14 +38,15 @@ pub(super) const COMMANDS: &[Spec] = &[
         memory: Memory::ForNew,
         summary: "Creates an account, with its first buckets and their first credit.",
         term: "provisioning",
-        grammar: "account [TXN txn] [STATUS active|suspended] [IDENTITY kind value]... [BUCKET bucket unit amount [PRIORITY n] [FROM ms] [TO ms] [FLOOR n] [PERIOD period] [OFFSET minutes] [ZONE zone] [BEGIN n] [AMOUNT n]]...",
+        grammar: "account [TXN txn] [STATUS active|suspended] [IDENTITY kind value]... [BUCKET bucket unit amount [PRIORITY n] [FROM ms] [TO ms] [FLOOR n] [PERIOD period] [OFFSET minutes] [ZONE zone] [BEGIN n] [AMOUNT n] [ROLLOVER n] [DEBT net|carry|forgive]]...",
         reply: REMEMBERED_REPLY,
         codes: &[Invalid, AccountExists, RequestMismatch, Overflow, IdentityExists],
         notes: "A bucket with a PERIOD is refilled to AMOUNT, or to its first credit, when a period begins. PERIOD is none, minute,\n\
                 hour, day, week, month, quarter, year, or a number of minutes, hours or days, as 90m, 5h or 30d. Its clocks\n\
                 are OFFSET minutes ahead of UTC, or those of a ZONE of the IANA database, as Europe/Berlin. It begins at\n\
                 BEGIN: of a day an hour 0 to 23, of a week a weekday 1 (Monday) to 7, of a month, quarter or year a day 1 to 31\n\
-                (of a shorter month the last). With TXN a retry gets the stored answer, as long as the account is not deleted.\n\
+                (of a shorter month the last). At most ROLLOVER unused units stay when a period ends; the rest expires. A DEBT\n\
+                is paid by the refill (net), stays until other credit pays it (carry), or is written off (forgive). With TXN a retry gets the stored answer, as long as the account is not deleted.\n\
                 Without it a retry gets ACCOUNT_EXISTS, which does not tell whether the first attempt or somebody else made\n\
                 the account: give a TXN.",
         example: "SCUR.CREATE alice BUCKET main cent 1000 BUCKET data octet 5000000 PRIORITY 1 FLOOR -100",
@@ -93,7 +94,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         memory: Memory::ForNew,
         summary: "Credits a bucket, after debts of its unit; creates it when UNIT is given and there is none. Amount: available afterwards.",
         term: "refill",
-        grammar: "account txn bucket amount [UNIT unit] [PRIORITY n] [FROM ms] [TO ms|none] [FLOOR n] [PERIOD period] [OFFSET minutes] [ZONE zone] [BEGIN n] [AMOUNT n]",
+        grammar: "account txn bucket amount [UNIT unit] [PRIORITY n] [FROM ms] [TO ms|none] [FLOOR n] [PERIOD period] [OFFSET minutes] [ZONE zone] [BEGIN n] [AMOUNT n] [ROLLOVER n] [DEBT net|carry|forgive]",
         reply: DENIED_AMOUNT_REPLY,
         codes: &[
             Invalid,
@@ -147,7 +148,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         flags: WRITE,
         summary: "Changes the priority, validity, floor or allowance of a bucket, or removes an empty one. Amount: available afterwards.",
         term: "change validity, priority, floor, recurring credit",
-        grammar: "account txn bucket ([PRIORITY n] [FROM ms] [TO ms|none] [FLOOR n] [PERIOD period [OFFSET minutes] [ZONE zone] [BEGIN n] [AMOUNT n]] | REMOVE)",
+        grammar: "account txn bucket ([PRIORITY n] [FROM ms] [TO ms|none] [FLOOR n] [PERIOD period [OFFSET minutes] [ZONE zone] [BEGIN n] [AMOUNT n] [ROLLOVER n] [DEBT net|carry|forgive]] | REMOVE)",
         reply: DENIED_AMOUNT_REPLY,
         codes: &[
             Invalid,
@@ -414,7 +415,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         reply: "map of: status, version, identities, buckets, counters, limits, sessions\n\
                 identities: array of [kind, value]\n\
                 buckets: array of [id, unit, available, held, floor, priority, valid_from, valid_to] (valid_to nil when none)\n\
-                a bucket with an allowance has one more: [period, zone, amount, refills_at] (zone: minutes ahead of UTC, or a name; refills_at nil when it ends before), and begin where it is not the usual one\n\
+                a bucket with an allowance has one more: [period, zone, amount, refills_at] (zone: minutes ahead of UTC, or a name; refills_at nil when it ends before), and begin and rollover and debt and owed where they are not the usual ones (only begin, where the others are; owed: what refills do not pay)\n\
                 counters: array of [id, unit, value, period, resets_at] (resets_at nil for period none), and zone and begin where they are not UTC and the usual one\n\
                 limits: array of [id, unit, item, amount, used, held, left, overrun, period, zone, resets_at] (unit and item nil for open sessions, item nil for all of a unit, resets_at nil for period none), and begin where it is not the usual one\n\
                 sessions: array of [id, version, deadline]",

@@ -3,8 +3,8 @@
 use super::{BUCKETS, Generator};
 use crate::{Op, Pair, key, name};
 use scurry_ledger::{
-    Bucket, BucketAttributes, Cycle, DebitedItem, ItemAmount, LimitSubject, LimitTerms, Name,
-    NamedZone, Period, PeriodClock, Time, Zone,
+    Bucket, BucketAttributes, Cycle, DebitedItem, DebtRule, ItemAmount, LimitSubject, LimitTerms,
+    Name, NamedZone, Period, PeriodClock, Time, Zone,
 };
 
 const TXNS: &[&str] = &["t0", "t1", "t2", "t3", "t4", "t5", "t6", "t7", "t8", "t9"];
@@ -92,6 +92,12 @@ impl Generator {
         if self.random.one_in(if is_none { 12 } else { 2 }) {
             let amount = if self.random.one_in(6) { self.amount() } else { self.credit().max(1) };
             with.refill = Some(amount);
+        }
+        if self.random.one_in(if is_none { 30 } else { 3 }) {
+            with.rollover = Some(self.random.pick(&[0, 1, 5, 20, 100, -1, i64::MAX]));
+        }
+        if self.random.one_in(if is_none { 30 } else { 2 }) {
+            with.debt = Some(self.random.pick(&DebtRule::ALL));
         }
     }
 

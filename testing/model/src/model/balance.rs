@@ -4,8 +4,8 @@ use super::calendar::Zone;
 use super::state::{Allowance, Counter, DebitPart, State, Transaction, take};
 use super::{Context, Refusal, calendar, id, limit, provision, require};
 use scurry_ledger::{
-    Answer, BucketAttributes, Cause, Code, Command, ItemAmount, ItemKey, Name, NewBucket, Period,
-    PeriodClock, Status,
+    Answer, BucketAttributes, Cause, Code, Command, DebtRule, ItemAmount, ItemKey, Name, NewBucket,
+    Period, PeriodClock, Status,
 };
 use std::collections::BTreeSet;
 
@@ -219,11 +219,18 @@ fn topup(
     let serial = named(state, bucket)?;
     let unit = state.bucket(serial).ok_or(Code::UnknownBucket)?.unit.clone();
     let others = state.all_as_burnt(&unit).into_iter().filter(|&other| other != serial);
-    let debts: Vec<_> = others.map(|other| (other, state.debt(other))).collect();
+    let owed = |state: &mut State, other| state.bucket(other).map_or(0, |bucket| bucket.owed());
+    let debts = others.map(|other| (other, state.debt(other).max(owed(state, other))));
+    let debts: Vec<_> = debts.collect();
+    let mut rest = i128::from(amount);
     for (other, part) in take(debts, amount.into()).0 {
-        state.bucket(other).ok_or(Code::UnknownBucket)?.credited += part;
+        let paid = state.bucket(other).ok_or(Code::UnknownBucket)?;
+        paid.credited += part;
+        paid.pay_owed(part);
         state.bucket(serial).ok_or(Code::UnknownBucket)?.credited -= part;
+        rest -= part;
     }
+    state.bucket(serial).ok_or(Code::UnknownBucket)?.pay_owed(rest);
     state.fits()?;
     Ok(Effect::ok(state.available(serial)))
 }
@@ -260,6 +267,7 @@ fn adjust(
     if amount > 0 {
         require(!known.is_expired(context.now), Code::BucketExpired)?;
         known.credited += i128::from(amount);
+        known.pay_owed(amount.into());
     } else {
         known.voided -= i128::from(amount);
     }
@@ -302,7 +310,12 @@ fn change(
             }
             _ => context.now,
         };
-        known.allowance = Some(Allowance { zone, amount, since });
+        let rollover = attributes.rollover.map(i128::from);
+        let rollover = rollover.or(before.map(|before| before.rollover)).unwrap_or(0);
+        let debt = attributes.debt.or(before.map(|before| before.debt)).unwrap_or(DebtRule::Net);
+        let owed = before.map_or(0, |before| before.owed);
+        let owed = if debt == DebtRule::Carry { owed } else { 0 };
+        known.allowance = Some(Allowance { zone, amount, since, rollover, debt, owed });
     } else if attributes.period.is_some() {
         known.allowance = None;
     } else {

@@ -8,8 +8,11 @@ use scurry_ledger::Code;
 /// of times.
 pub(super) fn apply(state: &mut State, context: Context<'_>) -> Result<(), Code> {
     let refills = |state: &State| state.buckets.iter().filter_map(|b| b.next_refill()).min();
-    while let Some(moment) =
-        moments(state).chain(refills(state)).filter(|&moment| moment <= context.now).min()
+    while let Some(moment) = moments(state)
+        .chain(rests(state))
+        .chain(refills(state))
+        .filter(|&moment| moment <= context.now)
+        .min()
     {
         let of_moment = |session: &Session| session.deadline == moment;
         let ended = state.sessions.iter().filter(|(_, session)| of_moment(session));
@@ -26,8 +29,9 @@ pub(super) fn apply(state: &mut State, context: Context<'_>) -> Result<(), Code>
             let available = state.available(serial);
             let Some(bucket) = state.bucket(serial) else { continue };
             let begins = bucket.next_refill() == Some(moment);
-            if bucket.is_expired(moment) && available > 0 {
-                bucket.expired += available;
+            // A debt that the refills did not pay stays.
+            if bucket.is_expired(moment) {
+                bucket.expired += (available + bucket.owed()).max(0);
             }
             if begins {
                 state.refill(serial, moment);
@@ -42,6 +46,12 @@ fn moments(state: &State) -> impl Iterator<Item = i64> {
     let sessions = state.sessions.values().map(|session| session.deadline);
     let buckets = state.buckets.iter().filter(|b| state.available(b.serial) > 0);
     sessions.chain(buckets.filter_map(|bucket| bucket.to))
+}
+
+/// Returns the ends of buckets that have something to lose beside a debt that the refills did not pay.
+fn rests(state: &State) -> impl Iterator<Item = i64> {
+    let owing = state.buckets.iter().filter(|bucket| bucket.owed() > 0);
+    owing.filter(|b| state.available(b.serial) + b.owed() > 0).filter_map(|bucket| bucket.to)
 }
 
 /// Returns when a timer is due next; refills do not need one. Whatever was due at the last Change was done with it.

@@ -5,7 +5,7 @@ use super::limit::clock_is_fine;
 use super::state::{Allowance, Bucket, State, Transaction};
 use super::{Context, Refusal, id, require};
 use scurry_ledger::{
-    Answer, BucketAttributes, Code, Create, Name, NewBucket, Period, PeriodClock, Status,
+    Answer, BucketAttributes, Code, Create, DebtRule, Name, NewBucket, Period, PeriodClock, Status,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -104,6 +104,9 @@ pub(super) fn add_bucket(state: &mut State, now: i64, new: &NewBucket) -> Result
     let allowance = period.map(|period| Allowance {
         zone: Zone::given(period, &attributes.clock, None),
         amount: attributes.refill.unwrap_or(new.amount).into(),
+        rollover: attributes.rollover.unwrap_or(0).into(),
+        debt: attributes.debt.unwrap_or(DebtRule::Net),
+        owed: 0,
         since: now,
     });
     require(allowance.is_none_or(|allowance| allowance.amount > 0), Code::Invalid)?;
@@ -134,9 +137,15 @@ pub(super) fn add_bucket(state: &mut State, now: i64, new: &NewBucket) -> Result
 /// AMOUNT >= 1.
 pub(super) fn allowance_is_fine(attributes: &BucketAttributes) -> bool {
     let has_none = matches!(attributes.period, None | Some(Period::None));
-    let alone = attributes.clock != PeriodClock::NONE || attributes.refill.is_some();
+    let alone = attributes.clock != PeriodClock::NONE
+        || attributes.refill.is_some()
+        || attributes.rollover.is_some()
+        || attributes.debt.is_some();
     let fine = clock_is_fine(attributes.period, &attributes.clock);
-    !(has_none && alone) && fine && attributes.refill.is_none_or(|amount| amount >= 1)
+    !(has_none && alone)
+        && fine
+        && attributes.refill.is_none_or(|amount| amount >= 1)
+        && attributes.rollover.is_none_or(|units| units >= 0)
 }
 
 pub(super) fn status(

@@ -2,7 +2,7 @@
 
 use super::balance::value_at;
 use super::state::State;
-use scurry_ledger::{Account, Cycle, LimitSubject, SessionTerms, Status, Time, Zone};
+use scurry_ledger::{Account, Cycle, DebtRule, LimitSubject, SessionTerms, Status, Time, Zone};
 use std::collections::BTreeMap;
 
 /// One account. Equal for a model and a ledger that agree.
@@ -48,6 +48,8 @@ pub struct BucketShot {
     pub carried: Vec<i128>,
     /// Name of the period, minutes of the offset, amount, next refill.
     pub allowance: Option<(String, i128, Option<i64>)>,
+    /// Rollover, debt rule, and debt of earlier periods, of an allowance.
+    pub refill: Option<(i128, DebtRule, i128)>,
 }
 
 /// One limit, as read at the moment of the snapshot.
@@ -156,6 +158,7 @@ impl Snapshot {
                 .filter(|debt| debt.bucket == b.no)
                 .map(|debt| debt.amount.into())
                 .collect(),
+            refill: account.allowance(b.no).map(|a| (a.rollover.into(), a.debt, a.owed.into())),
             allowance: account.allowance(b.no).map(|a| {
                 let next = a.next_refill(b, now).map(|next| next.0);
                 (shown(a.cycle), a.amount.into(), next)
@@ -273,6 +276,7 @@ impl Snapshot {
             overdrawn: b.overdrawn,
             carried: b.least_debts(),
             allowance: b.allowance.map(|a| (a.zone.shown(), a.amount, b.next_refill())),
+            refill: b.allowance.map(|a| (a.rollover, a.debt, a.owed)),
         };
         let counter =
             |c: &super::state::Counter| (c.unit.clone(), c.zone.shown(), value_at(c, now));

@@ -6,7 +6,9 @@
 
 use super::calendar::Zone;
 use crate::name;
-use scurry_ledger::{Answer, Cause, Code, ItemKey, ItemRequest, Limits, SessionTerms, Status};
+use scurry_ledger::{
+    Answer, Cause, Code, DebtRule, ItemKey, ItemRequest, Limits, SessionTerms, Status,
+};
 use std::collections::BTreeMap;
 
 /// One account.
@@ -62,6 +64,10 @@ pub(crate) struct Allowance {
     pub(crate) amount: i128,
     /// Time after which the start of a period brings a refill.
     pub(crate) since: i64,
+    pub(crate) rollover: i128,
+    pub(crate) debt: DebtRule,
+    /// Debt of earlier periods that the refills do not pay.
+    pub(crate) owed: i128,
 }
 
 #[derive(Clone, Debug)]
@@ -263,8 +269,21 @@ impl Bucket {
             *debt -= good;
         }
         self.noted.retain(|_, debt| *debt > 0);
+        self.pay_owed(good);
         let stays = if of_present || carry { amount } else { good };
         self.expired += if self.is_expired(now) { amount } else { amount - stays };
+    }
+
+    /// Returns what the refills of earlier periods did not pay.
+    pub(crate) fn owed(&self) -> i128 {
+        self.allowance.map_or(0, |allowance| allowance.owed)
+    }
+
+    /// Lowers what the refills of earlier periods did not pay.
+    pub(crate) fn pay_owed(&mut self, amount: i128) {
+        if let Some(allowance) = &mut self.allowance {
+            allowance.owed = (allowance.owed - amount).max(0);
+        }
     }
 
     pub(crate) fn is_expired(&self, now: i64) -> bool {
@@ -309,18 +328,30 @@ impl State {
 
     /// Begins a period of an allowance: the debt is noted, the rest expires, and the amount is credited.
     pub(super) fn refill(&mut self, serial: u32, moment: i64) {
-        let available = self.available(serial);
+        let mut available = self.available(serial);
         let Some(bucket) = self.bucket(serial) else { return };
+        let Some(mut allowance) = bucket.allowance else { return };
+        match allowance.debt {
+            DebtRule::Net => {}
+            DebtRule::Carry => allowance.owed = allowance.owed.max(-available),
+            DebtRule::Forgive => {
+                let room = i128::from(i64::MAX) - bucket.credited - bucket.refunded;
+                let forgiven = (-available).min(room - bucket.to_come()).max(0);
+                bucket.credited += forgiven;
+                available += forgiven;
+            }
+        }
+        let debt = allowance.owed.max(-available);
         let last = bucket.noted.last_key_value().map_or(0, |(_, debt)| *debt);
-        if available < 0 {
-            bucket.noted.insert(bucket.refills, -available);
+        if debt > 0 {
+            bucket.noted.insert(bucket.refills, debt);
         } else {
             // From all periods so far the least debt is 0 now.
             bucket.noted.clear();
         }
         bucket.refills += 1;
         // Of more than eight different least debts the one of the oldest periods counts as 0.
-        if -available > last
+        if debt > last
             && let least = bucket.least_debts()
             && least.len() > 8
         {
@@ -328,11 +359,10 @@ impl State {
             let last = with_it.next().map_or(0, |(number, _)| *number);
             bucket.noted.retain(|number, _| *number > last);
         }
-        let rest = available.max(0);
-        let Some(allowance) = &mut bucket.allowance else { return };
-        bucket.expired += rest;
+        // What the refills of earlier periods did not pay is no part of what is left.
+        bucket.expired += (available + allowance.owed - allowance.rollover).max(0);
         bucket.credited += allowance.amount;
-        allowance.since = moment;
+        bucket.allowance = Some(Allowance { since: moment, ..allowance });
     }
 
     /// Returns the sum of all slices on a bucket.

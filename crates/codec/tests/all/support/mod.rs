@@ -2,10 +2,10 @@
 
 use scurry_codec::{Checksum, Seal};
 use scurry_ledger::{
-    Allowance, BucketNo, BucketTerms, Cause, Change, Code, Cycle, DebitPart, DebitedItem, Id,
-    ItemAnswer, ItemAnswers, ItemAt, ItemKey, LateAnswer, Limit, LimitAt, LimitSubject, Name, Op,
-    Overrun, PackedAnswer, Period, Posting, SessionAt, SessionTerms, Status, StoredAnswer, Time,
-    Tombstone, TombstoneKind, Transaction,
+    Allowance, BucketNo, BucketTerms, Cause, Change, Code, Cycle, DebitPart, DebitedItem, DebtRule,
+    Id, ItemAnswer, ItemAnswers, ItemAt, ItemKey, LateAnswer, Limit, LimitAt, LimitSubject, Name,
+    Op, Overrun, PackedAnswer, Period, Posting, SessionAt, SessionTerms, Status, StoredAnswer,
+    Time, Tombstone, TombstoneKind, Transaction,
 };
 
 pub(crate) const CHECKSUM: Checksum = crc32c::crc32c_append;
@@ -188,6 +188,9 @@ pub(crate) fn every_op() -> Change {
             cycle: Cycle::fixed(Period::Week, -840),
             amount: 5_000_000_000,
             period_start: Time(1_699_833_600_000),
+            rollover: 0,
+            debt: DebtRule::Net,
+            owed: 0,
         }),
         Op::EndAllowance(BucketNo(10)),
         Op::BeginPeriod { bucket: BucketNo(11), period_start: AT, carried: 0 },
@@ -244,6 +247,15 @@ pub(crate) fn every_op() -> Change {
             answers_max: 8,
         })),
         Op::BeginPeriod { bucket: BucketNo(11), period_start: AT, carried: 300 },
+        Op::SetAllowance(Allowance {
+            bucket: BucketNo(300),
+            cycle: Cycle::fixed(Period::Week, -840),
+            amount: 5_000_000_000,
+            period_start: AT,
+            rollover: 70_000,
+            debt: DebtRule::Carry,
+            owed: 9,
+        }),
     ];
     Change { at: AT, ops }
 }

@@ -1,9 +1,10 @@
 //! Sections 2, 3 and 12: buckets that are refilled, and spent ones that make room.
 
 use scurry_ledger::{
-    BucketAttributes, Code, Cycle, Limits, Period, SessionOptions, Status, Time, tick, view,
+    BucketAttributes, Code, Cycle, DebtRule, Limits, Period, SessionOptions, Status, Time, tick,
+    view,
 };
-use scurry_model::{Op, Request, ScriptedPair, StepResult, name};
+use scurry_model::{Op, Random, Request, ScriptedPair, StepResult, name};
 
 const HOUR: i64 = 3_600_000;
 
@@ -256,4 +257,102 @@ fn a_debt_that_grows_in_each_period_is_kept_eight_times() {
             script.done(&Op::release(&format!("s{hour}")));
         }
     }
+}
+
+/// Returns an hourly allowance of 10 with credit down to -100, a debt rule and a rollover.
+fn with_terms(debt: DebtRule, rollover: i64) -> ScriptedPair {
+    let limits = Limits { transaction_ms: 99 * HOUR, ..Limits::default() };
+    let mut script = ScriptedPair::with(limits, &[("a", "u", 10)]);
+    let (floor, debt, rollover) = (Some(-100), Some(debt), Some(rollover));
+    script.done(&Op::bucket("set", "a", BucketAttributes { floor, debt, rollover, ..hourly(10) }));
+    script
+}
+
+fn long_hold(id: &str, amount: i64) -> Op {
+    let options = SessionOptions { tcc_ms: Some(9 * HOUR), ..SessionOptions::default() };
+    Request { options, ..Request::new(id, 0).ask(1, "u", amount) }.reserve()
+}
+
+#[test]
+fn an_allowance_never_gives_more_than_its_amount_and_its_rollover() {
+    for seed in 0..200 {
+        let mut random = Random::new(seed);
+        let rollover = random.pick(&[0, 1, 7, 25]);
+        let mut script = with_terms(random.pick(&DebtRule::ALL), rollover);
+        let (mut hour, mut taken) = (0, 0);
+        for step in 0..40 {
+            let next = hour + random.pick(&[0, 0, 1, 1, 2, 5]);
+            if next > hour {
+                (hour, taken) = (next, 0);
+                script.now = hour * HOUR;
+            }
+            let amount = random.between(1, 12);
+            if script.amount(&Op::debit(&format!("d{step}"), "u", amount)).0 == Code::Ok {
+                taken += amount;
+            }
+            let (available, _) = script.funds("a");
+            assert!(available + taken <= 10 + rollover, "seed {seed}, step {step}");
+        }
+    }
+}
+
+#[test]
+fn a_carried_debt_is_paid_by_other_credit_alone() {
+    let mut script = with_terms(DebtRule::Carry, 4);
+    script.done(&Op::debit("d", "u", 16));
+    for hour in 1..9 {
+        script.now = hour * HOUR;
+        script.done(&Op::status(Status::Active));
+        // 6 are owed, so of the next hours' 10 and of the 4 that roll over so much is missing.
+        assert_eq!(script.funds("a"), (if hour == 1 { 4 } else { 8 }, 0));
+    }
+    script.done(&Op::adjust("p", "a", 5));
+    assert_eq!(script.funds("a"), (13, 0));
+    script.now = 9 * HOUR;
+    script.done(&Op::status(Status::Active));
+    assert_eq!(script.funds("a"), (13, 0));
+}
+
+#[test]
+fn a_carried_debt_ends_with_the_hold_that_left_it() {
+    let mut script = with_terms(DebtRule::Carry, 0);
+    script.done(&long_hold("s", 30));
+    for hour in [1, 2] {
+        script.now = hour * HOUR;
+        script.done(&Op::status(Status::Active));
+        assert_eq!(script.funds("a"), (-10, 30));
+    }
+    script.done(&Op::release("s"));
+    assert_eq!(script.funds("a"), (10, 0));
+    script.now = 3 * HOUR;
+    script.done(&Op::status(Status::Active));
+    assert_eq!(script.funds("a"), (10, 0));
+}
+
+#[test]
+fn a_forgiven_debt_gives_nothing_back() {
+    let mut script = with_terms(DebtRule::Forgive, 0);
+    script.done(&long_hold("s", 30));
+    script.now = HOUR;
+    script.done(&Op::status(Status::Active));
+    assert_eq!(script.funds("a"), (10, 30));
+    script.done(&Op::release("s"));
+    assert_eq!(script.funds("a"), (10, 0));
+    let bucket = script.bucket("a");
+    assert_eq!((bucket.credited, bucket.expired), (40, 30));
+}
+
+#[test]
+fn a_debt_is_forgiven_as_far_as_the_totals_have_room() {
+    let (most, hours) = (i64::MAX, 3);
+    let end = Some(Some(Time(hours * HOUR + 1)));
+    let mut script = ScriptedPair::new(&[("a", "u", most - 45)]);
+    let terms = BucketAttributes { floor: Some(-100), valid_to: end, ..hourly(10) };
+    let terms = BucketAttributes { debt: Some(DebtRule::Forgive), ..terms };
+    script.done(&Op::bucket("set", "a", terms));
+    script.done(&Op::debit("d", "u", most - 45 + 40));
+    script.now = HOUR;
+    script.done(&Op::status(Status::Active));
+    // 30 are to come, so 15 of the debt of 40 have room.
+    assert_eq!(script.funds("a"), (-15, 0));
 }
