@@ -1,7 +1,7 @@
 //! Warns about eviction. Accounts must never be evicted, but the server's policy can change after the module was loaded
 //! without asking the module. The change is then reported in the server's log and in INFO.
 
-use crate::server::{Context, Level};
+use crate::server::{Context, FieldValue, Level};
 use std::ffi::CStr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -36,6 +36,7 @@ pub(crate) fn look(context: &Context) {
 }
 
 /// Returns the field of INFO about it.
-pub(crate) fn fields() -> Vec<(&'static CStr, u64)> {
-    vec![(c"evicts_accounts", u64::from(EVICTS.load(Ordering::Relaxed)))]
+pub(crate) fn field() -> (&'static CStr, FieldValue) {
+    let evicts = u64::from(EVICTS.load(Ordering::Relaxed));
+    (c"evicts_accounts", FieldValue::Number(evicts))
 }

@@ -5,16 +5,25 @@ use crate::account::AccountValue;
 use crate::entity::EntityValue;
 use crate::options::Options;
 use crate::server::{
-    self, Context, Level, arguments, call, create_category, create_section, create_type, missing,
+    self, Context, FieldValue, Level, arguments, call, create_category, create_section,
+    create_type, missing,
 };
 use crate::{command_state, commands, events, eviction, expiry, timers};
-use std::ffi::{CStr, c_int};
+use scurry_ledger::TZDATA_VERSION;
+use std::ffi::{CStr, CString, c_int};
 use thiserror::Error;
 use valkey_module::raw;
 
 const NAME: &CStr = c"scurry";
 /// Version of the module, as MODULE LIST shows it.
 const VERSION: c_int = 1;
+
+/// Returns the fields of the module's section in INFO.
+fn info_fields() -> Vec<(&'static CStr, FieldValue)> {
+    // Nodes with other tables of time zones may decide otherwise.
+    let version = CString::new(TZDATA_VERSION).unwrap_or_default();
+    vec![eviction::field(), (c"tzdata_version", FieldValue::Text(version))]
+}
 
 /// Reason why the module does not load.
 #[derive(Debug, Error)]
@@ -91,7 +100,7 @@ fn begin(context: &Context, words: &[server::Name<'_>]) -> Result<(), Refusal> {
     if !events::listen(context, migrates_slots) {
         return Err(Refusal::Refused("events"));
     }
-    if !create_section(context, eviction::fields) {
+    if !create_section(context, info_fields) {
         return Err(Refusal::Refused("section of INFO"));
     }
     let mut module_options = raw::REDISMODULE_OPTIONS_HANDLE_IO_ERRORS

@@ -26,5 +26,5 @@ pub(crate) use key::{Mode, OpenKey};
 pub(crate) use kind::{Rewrite, TypeCell, ValueKind, create_type};
 pub(crate) use name::{Name, OwnedName, arguments};
 pub(crate) use reply::{test_raw_replies, test_reply};
-pub(crate) use section::create_section;
+pub(crate) use section::{FieldValue, create_section};
 pub(crate) use subscribe::{subscribe, subscribe_to_keys};

@@ -34,7 +34,8 @@ needed! {
     RedisModule_Alloc RedisModule_Calloc RedisModule_Realloc RedisModule_Free
     RedisModule_Log RedisModule_LogIOError RedisModule_GetServerInfo RedisModule_ServerInfoGetFieldC
     RedisModule_FreeServerInfo RedisModule_RegisterInfoFunc RedisModule_InfoAddSection
-    RedisModule_InfoAddFieldULongLong RedisModule_SetModuleOptions RedisModule_CreateDataType
+    RedisModule_InfoAddFieldULongLong RedisModule_InfoAddFieldCString
+    RedisModule_SetModuleOptions RedisModule_CreateDataType
     RedisModule_CreateCommand RedisModule_GetCommand RedisModule_SetCommandInfo
     RedisModule_SubscribeToServerEvent RedisModule_SubscribeToKeyspaceEvents
     RedisModule_GetContextFlags RedisModule_Milliseconds RedisModule_StringPtrLen

@@ -2,12 +2,18 @@
 
 use super::context::OK;
 use super::{Context, call};
-use std::ffi::{CStr, c_int};
+use std::ffi::{CStr, CString, c_int};
 use std::sync::OnceLock;
 use valkey_module::raw;
 
+/// Value of a field.
+pub(crate) enum FieldValue {
+    Number(u64),
+    Text(CString),
+}
+
 /// Names and values of fields. The server puts the module's name before each name.
-type Fields = fn() -> Vec<(&'static CStr, u64)>;
+type Fields = fn() -> Vec<(&'static CStr, FieldValue)>;
 
 static FIELDS: OnceLock<Fields> = OnceLock::new();
 
@@ -22,14 +28,21 @@ pub(crate) fn create_section(context: &Context, fields: Fields) -> bool {
 unsafe extern "C" fn show(info: *mut raw::RedisModuleInfoCtx, for_crash_report: c_int) {
     // A crash report must not allocate.
     let Some(fields) = FIELDS.get().filter(|_| for_crash_report == 0) else { return };
-    // SAFETY: see above; the names end in zeros, and a null section name stands for the module's name.
+    // SAFETY: see above; names and texts end in zeros, and a null section name stands for the module's name.
     unsafe {
         if call!(RedisModule_InfoAddSection(info, std::ptr::null())) != OK {
             // The client did not ask for this section.
             return;
         }
         for (name, value) in fields() {
-            call!(RedisModule_InfoAddFieldULongLong(info, name.as_ptr(), value));
+            match value {
+                FieldValue::Number(number) => {
+                    call!(RedisModule_InfoAddFieldULongLong(info, name.as_ptr(), number));
+                }
+                FieldValue::Text(text) => {
+                    call!(RedisModule_InfoAddFieldCString(info, name.as_ptr(), text.as_ptr()));
+                }
+            }
         }
     }
 }

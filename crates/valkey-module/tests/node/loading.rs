@@ -34,6 +34,15 @@ fn a_policy_that_evicts_is_told_when_it_is_set_afterwards() {
 }
 
 #[test]
+fn info_shows_the_version_of_the_time_zones() {
+    for product in products() {
+        let said = Node::start(product).connect().ask("INFO scurry");
+        let expected = format!("scurry_tzdata_version:{}", scurry_ledger::TZDATA_VERSION);
+        assert!(said.contains(&expected), "{said}");
+    }
+}
+
+#[test]
 fn options_are_checked() {
     for product in products() {
         let path = module().display().to_string();
