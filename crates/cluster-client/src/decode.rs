@@ -189,10 +189,10 @@ fn limit(row: &mut Reader<'_>) -> Option<LimitView> {
         held: row.integer()?,
         left: row.integer()?,
         overrun: row.integer()?,
-        cycle: row.cycle()?,
+        window: row.window()?,
         resets_at: row.time_or_nil()?,
     };
-    limit.cycle = row.begin(limit.cycle)?;
+    limit.window = row.rest_of_window(limit.window)?;
     Some(limit)
 }
 

@@ -1,7 +1,9 @@
 //! Reads values of RESP2 or RESP3. Each function returns None if the value has another type or shape.
 
 use redis::Value;
-use scurry_ledger::{Cause, Code, Cycle, Id, ItemKey, Name, NamedZone, Period, Status, Time, Zone};
+use scurry_ledger::{
+    Cause, Code, Cycle, Id, ItemKey, Name, NamedZone, Period, Status, Time, Window, Zone,
+};
 
 /// The elements of an array, read one after another.
 pub(crate) struct Reader<'a>(std::slice::Iter<'a, Value>);
@@ -68,6 +70,28 @@ impl<'a> Reader<'a> {
         let period = self.period()?;
         let zone = zone(self.value()?)?;
         Some(Cycle { zone, ..Cycle::fixed(period, 0) })
+    }
+
+    /// Reads the window of a limit, and the zone of its periods.
+    pub(crate) fn window(&mut self) -> Option<Window> {
+        let window = Window::new(bytes(self.value()?)?)?;
+        let zone = zone(self.value()?)?;
+        Some(match window {
+            Window::Period(cycle) => Window::Period(Cycle { zone, ..cycle }),
+            window => window,
+        })
+    }
+
+    /// Reads the begin of a limit's periods, or nil and the burst of its rate, which end its entry where it has one.
+    pub(crate) fn rest_of_window(&mut self, window: Window) -> Option<Window> {
+        match window {
+            Window::Period(cycle) => self.begin(cycle).map(Window::Period),
+            Window::Rolling(_) => Some(window),
+            Window::Rate { span, .. } => match self.value() {
+                None => Some(window),
+                Some(_) => Some(Window::Rate { span, burst: Some(self.integer()?) }),
+            },
+        }
     }
 
     /// Reads the zone of a counter, which ends its entry where it is not UTC.

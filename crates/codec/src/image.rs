@@ -148,6 +148,7 @@ fn room(account: &Account) -> usize {
         + account.allowances.len() * (2 * GROUP_LEN_MAX + 1 + CYCLE_LEN_MAX)
         + account.carried.len() * GROUP_LEN_MAX
         + account.limits.len() * limit::LEN_MAX
+        + account.limit_parts.len() * limit::PART_LEN
         + FIXED_LEN_MAX
 }
 
@@ -220,8 +221,11 @@ fn put_rarer<'a>(mut w: Writer<'a>, account: &Account) -> Writer<'a> {
             w.group([*rollover, i64::from(debt.number()), *owed, 0]);
         }
     }
+    let mut parts = &account.limit_parts[..];
     for limit in &account.limits {
-        limit::put(&mut w, limit, base);
+        let (of_it, others) = parts.split_at(usize::from(limit.parts).min(parts.len()));
+        limit::put(&mut w, limit, of_it, base);
+        parts = others;
     }
     for debt in &account.carried {
         let CarriedDebt { bucket, period, since, amount } = *debt;
@@ -360,6 +364,7 @@ pub fn decode_part(bytes: &[u8], account: &mut Account) -> Result<(), ImageError
     account.uncollected.clear();
     account.allowances.clear();
     account.limits.clear();
+    account.limit_parts.clear();
     account.carried.clear();
     let RareCounts { identities, counters, uncollected, allowances, limits, carried } =
         counts.rarer;
@@ -400,7 +405,7 @@ fn take_rarer(r: &mut ImageReader<'_>, account: &mut Account, rarer: RareCounts)
     }
     let limits = count(r, rarer.limits);
     while account.limits.len() < limits && !r.is_broken() {
-        let limit = limit::read_limit(r, base);
+        let limit = limit::read_limit(r, &mut account.limit_parts, base);
         account.limits.extend(limit);
     }
     let carried = count(r, rarer.carried);

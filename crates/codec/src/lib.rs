@@ -34,6 +34,7 @@ mod session_terms;
 mod snapshot;
 mod untrusted_image;
 mod varint;
+mod window;
 mod writer;
 
 pub use byte_count::ByteCount;

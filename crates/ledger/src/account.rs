@@ -1,8 +1,8 @@
 //! The state of one account: what `apply` changes and `validate` checks.
 
 use crate::{
-    Answers, Cycle, DebtRule, Id, ItemKey, Limit, LimitSubject, Name, Overrun, SessionTerms, Time,
-    TombstoneKind, Tombstones, Transactions,
+    Answers, Cycle, DebtRule, Id, ItemKey, Limit, LimitPart, LimitSubject, Name, Overrun,
+    SessionTerms, Time, TombstoneKind, Tombstones, Transactions,
 };
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -67,6 +67,9 @@ pub struct Account {
     pub carried: Vec<CarriedDebt>,
     /// Limits in the order of their creation.
     pub limits: Vec<Limit>,
+    /// Parts of rolling limits, those of a limit together and the oldest first, in the order of the limits. Kept apart, so
+    /// that accounts without a rolling limit weigh nothing for them.
+    pub limit_parts: Vec<LimitPart>,
     /// Totals per unit of use that could not be debited; they never shrink.
     pub uncollected: Vec<UnitAmount>,
     /// Open sessions in the order of their opening.
@@ -450,6 +453,7 @@ impl Account {
             allowances: Vec::new(),
             carried: Vec::new(),
             limits: Vec::new(),
+            limit_parts: Vec::new(),
             uncollected: Vec::new(),
             sessions: Vec::new(),
             tombstones: Tombstones::default(),
@@ -528,10 +532,5 @@ impl Account {
             LimitSubject::Sessions => i64::try_from(self.sessions_open()).unwrap_or(i64::MAX),
             LimitSubject::Units { .. } => limit.held,
         }
-    }
-
-    /// Returns the rest of a limit of this account at `now`.
-    pub fn left_in(&self, limit: &Limit, now: Time) -> i64 {
-        limit.at(now).left(self.held_in(limit))
     }
 }

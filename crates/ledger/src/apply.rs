@@ -4,8 +4,8 @@
 
 use crate::carried::Taken;
 use crate::{
-    Account, Bucket, BucketNo, BucketTerms, Change, Counter, Identity, Item, ItemAt, Limit,
-    LimitAt, Name, Op, Posting, Session, SessionAt, Slice, Time, UnitAmount,
+    Account, Bucket, BucketNo, BucketTerms, Change, Counter, Identity, Item, ItemAt, LimitAt, Name,
+    Op, Posting, Session, SessionAt, Slice, Time, UnitAmount,
 };
 use alloc::vec::Vec;
 use smallvec::SmallVec;
@@ -347,18 +347,21 @@ impl Account {
                 }
             }
             Op::SetLimit(limit) => self.set_limit(limit),
-            Op::RemoveLimit(id) => self.limits.retain(|limit| limit.id != *id),
+            Op::RemoveLimit(id) => self.remove_limit(*id),
             Op::BeginLimitPeriod { limit, start } => {
-                // The version that the account gets by this Change.
-                let version = self.version + 1;
-                self.with_limit(*limit, |limit| limit.begin(*start, version));
+                if let Some(place) = self.place_of_limit(*limit) {
+                    self.begin_limit(place, *start);
+                }
             }
-            Op::CountUse { limit, used, overrun } => self.with_limit(*limit, |limit| {
-                limit.used += used;
-                limit.overrun += overrun;
-            }),
-            Op::UncountUse { limit, amount } => {
-                self.with_limit(*limit, |limit| limit.used -= amount);
+            Op::CountUse { limit, used, overrun } => {
+                if let Some(place) = self.place_of_limit(*limit) {
+                    self.count_in_limit(place, *used, *overrun);
+                }
+            }
+            Op::UncountUse { limit, part, amount } => {
+                if let Some(place) = self.place_of_limit(*limit) {
+                    self.uncount_in_limit(place, *part, *amount);
+                }
             }
             Op::ReachThreshold { limit: id, percent, .. } => {
                 let found = self.limits.iter_mut().find(|limit| limit.id == *id);
@@ -367,13 +370,6 @@ impl Account {
                     limit.told = *percent;
                 }
             }
-        }
-    }
-
-    fn set_limit(&mut self, limit: &Limit) {
-        match self.limits.iter_mut().find(|known| known.id == limit.id) {
-            Some(known) => *known = *limit,
-            None => self.limits.push(*limit),
         }
     }
 
@@ -397,12 +393,10 @@ impl Account {
         }
     }
 
-    fn with_limit(&mut self, at: LimitAt, change: impl FnOnce(&mut Limit)) {
-        let found = self.limits.get_mut(usize::from(at.0));
-        debug_assert!(found.is_some());
-        if let Some(limit) = found {
-            change(limit);
-        }
+    fn place_of_limit(&self, at: LimitAt) -> Option<usize> {
+        let place = usize::from(at.0);
+        debug_assert!(place < self.limits.len());
+        Some(place).filter(|&place| place < self.limits.len())
     }
 
     /// Releases units of an item. Returns the number of the period from which they were held.

@@ -215,11 +215,12 @@ pub enum Op {
     SetLimit(Box<Limit>),
     /// Removes a limit.
     RemoveLimit(Name),
-    /// Begins a period of a limit, in which nothing is used yet.
+    /// Begins a period of a limit, in which nothing is used yet; drops the parts of a rolling limit that are over, and
+    /// begins the present one; drains a rate.
     BeginLimitPeriod {
         /// Limit whose period begins.
         limit: LimitAt,
-        /// Start of the period.
+        /// Start of the period; of a rolling limit and of a rate the moment.
         start: Time,
     },
     /// Counts used units against a limit.
@@ -235,6 +236,8 @@ pub enum Op {
     UncountUse {
         /// Limit that counted them.
         limit: LimitAt,
+        /// Index of the part of a rolling limit that counted them, from the oldest; else 0.
+        part: u8,
         /// Amount in minor units, at least 1.
         amount: i64,
     },

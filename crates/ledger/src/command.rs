@@ -205,13 +205,45 @@ pub enum LimitTerms {
         counted: LimitSubject,
         /// Minor units or open sessions, at least 0.
         amount: i64,
-        /// Period after which `used` resets: default none at creation, else the present value.
+        /// How long a use counts.
+        window: WindowTerms,
+    },
+    /// Removes the limit.
+    Remove,
+}
+
+/// What a command says about the window of a limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WindowTerms {
+    /// Periods, or the present window where nothing is given.
+    Period {
+        /// Period after which `used` resets: default none at creation, else the present one.
         period: Option<Period>,
         /// Clock of its periods: default UTC at creation, else the present one.
         clock: PeriodClock,
     },
-    /// Removes the limit.
-    Remove,
+    /// A use counts for a span.
+    Rolling {
+        /// Length of the span, ms.
+        span_ms: i64,
+    },
+    /// The amount drains in each span.
+    Rate {
+        /// Length of the span, ms.
+        span_ms: i64,
+        /// Most units that may be used and held at once: default the amount.
+        burst: Option<i64>,
+    },
+}
+
+impl WindowTerms {
+    /// Nothing is said: the present window, or none at creation.
+    pub const UNSAID: WindowTerms = WindowTerms::Period { period: None, clock: PeriodClock::NONE };
+
+    /// Returns a period in UTC.
+    pub const fn period(period: Period) -> WindowTerms {
+        WindowTerms::Period { period: Some(period), clock: PeriodClock::NONE }
+    }
 }
 
 /// An item of a debit or of its refund.

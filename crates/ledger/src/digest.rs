@@ -8,7 +8,7 @@
 use crate::session_options::HashedOptions;
 use crate::{
     BucketAttributes, Command, Create, ItemAmount, ItemKey, ItemRequest, LimitSubject, LimitTerms,
-    Name, NewBucket, Period, PeriodClock, SessionRequest,
+    Name, NewBucket, Period, PeriodClock, SessionRequest, WindowTerms,
 };
 use alloc::vec::Vec;
 use xxhash_rust::xxh3::xxh3_64;
@@ -222,7 +222,7 @@ fn identities(words: &mut HashedWords, identities: &[(Name, &[u8])]) {
 }
 
 fn limit(words: &mut HashedWords, limit: Name, terms: &LimitTerms) {
-    let LimitTerms::Set { counted, amount, period, clock } = *terms else {
+    let LimitTerms::Set { counted, amount, window } = *terms else {
         words.begin(12, 0);
         return words.name(limit);
     };
@@ -230,10 +230,19 @@ fn limit(words: &mut HashedWords, limit: Name, terms: &LimitTerms) {
         LimitSubject::Sessions => (None, None),
         LimitSubject::Units { unit, item } => (Some(unit), item),
     };
+    // Bits 22 to 24 of the options are those of the windows without periods.
+    let (period, clock, of_span) = match window {
+        WindowTerms::Period { period, clock } => (period, clock, 0),
+        WindowTerms::Rolling { .. } => (None, PeriodClock::NONE, 1),
+        WindowTerms::Rate { burst, .. } => {
+            (None, PeriodClock::NONE, 2 | u64::from(burst.is_some()) << 2)
+        }
+    };
     let is_named = matches!(item, Some(ItemKey::Id(_)));
     let options =
         bits(&[true, unit.is_some(), item.is_some(), clock.offset_minutes.is_some(), is_named]);
-    words.begin(12, options | period_bits(period) << 8 | clock_bits(&clock) << 16);
+    let of_window = period_bits(period) << 8 | clock_bits(&clock) << 16 | of_span << 22;
+    words.begin(12, options | of_window);
     words.name(limit);
     words.signed(amount);
     if let Some(unit) = unit {
@@ -244,8 +253,17 @@ fn limit(words: &mut HashedWords, limit: Name, terms: &LimitTerms) {
         Some(ItemKey::Number(key)) => words.word(u64::from(key)),
         Some(ItemKey::Id(id)) => words.bytes(id.as_bytes()),
     }
-    words.given(clock.offset_minutes);
-    words.calendar(period, &clock);
+    match window {
+        WindowTerms::Period { .. } => {
+            words.given(clock.offset_minutes);
+            words.calendar(period, &clock);
+        }
+        WindowTerms::Rolling { span_ms } => words.signed(span_ms),
+        WindowTerms::Rate { span_ms, burst } => {
+            words.signed(span_ms);
+            words.given(burst);
+        }
+    }
 }
 
 /// Returns the digest of a command's body; 0 for commands that have no id.

@@ -25,10 +25,12 @@ mod period_clock;
 mod remembered;
 mod session_options;
 mod shown;
+mod span;
 mod time;
 mod totals;
 mod validate;
 mod view;
+mod window;
 mod zone;
 
 pub use account::*;
@@ -43,7 +45,7 @@ pub use decide::{
     decide, decide_denied_with, decide_in_place, decide_with, next_due, tick, tick_in_place,
 };
 pub use item_key::{ITEM_KEY_LEN_MAX, ItemId, ItemKey};
-pub use limit::{Limit, LimitSubject};
+pub use limit::{Limit, LimitPart, LimitSubject};
 pub use limits::*;
 pub use name::{ID_LEN_MAX, Id, NAME_LEN_MAX, Name, is_printable};
 pub use period::Period;
@@ -51,8 +53,10 @@ pub use period_clock::PeriodClock;
 pub use remembered::*;
 pub use session_options::{Overrun, SessionOptions, SessionTerms};
 pub use shown::{SessionPage, ShownParts};
+pub use span::Span;
 pub use time::{Cycle, Time};
 pub use totals::*;
 pub use validate::{Violation, validate};
 pub use view::{Checked, check, view, view_in_place};
+pub use window::Window;
 pub use zone::{NamedZone, TZDATA_VERSION, ZONE_NAME_LEN_MAX, Zone};

@@ -2,8 +2,8 @@
 //! or about an answer, are checked in testing/model, where both are at hand.
 
 use crate::{
-    Account, Cycle, DebtRule, ITEMS_MAX, Item, LIMITS_MAX, Limit, LimitSubject, Period, Session,
-    Time,
+    Account, Cycle, DebtRule, ITEMS_MAX, Item, LIMITS_MAX, Limit, LimitPart, LimitSubject, Period,
+    Session, Time, Window,
 };
 use alloc::collections::BTreeSet;
 use core::fmt;
@@ -201,17 +201,21 @@ fn limits(account: &Account, now: Time) -> Result<(), Violation> {
         let unique = account.limits[..index].iter().all(|other| other.id != limit.id);
         ensure(unique, 20, "two limits have one id")?;
         limit_alone(limit)?;
+        let start = limit.period_start;
+        let is_begun = limit.window.cycle().is_none_or(|cycle| is_start(cycle, start));
+        ensure(is_begun, 20, "use of a limit begins within a period")?;
         ensure(
-            is_start(limit.cycle, limit.period_start),
+            limit.window.cycle().is_some() || start <= now,
             20,
-            "use of a limit begins within a period",
+            "a limit drains, or has a part, in time to come",
         )?;
+        limit_parts(account, limit)?;
         ensure(limit.since <= account.version, 20, "a limit is newer than its account")?;
-        let (limit, wide) = (limit.at(now), i128::from);
+        let (limit, wide) = (account.limit_at(limit, now), i128::from);
         let used_and_held = wide(limit.used) + wide(account.held_in(&limit));
         ensure(used_and_held <= wide(i64::MAX), 20, "a limit is used beyond 64 bits")?;
         ensure(
-            used_and_held <= wide(limit.amount) + wide(limit.overrun),
+            used_and_held <= wide(limit.most()) + wide(limit.overrun),
             20,
             "a limit is used and held above its amount by more than was recorded",
         )?;
@@ -226,13 +230,37 @@ fn limits(account: &Account, now: Time) -> Result<(), Violation> {
     Ok(())
 }
 
+/// Checks that the parts of a rolling limit follow each other, and that what is used is their sum.
+fn limit_parts(account: &Account, limit: &Limit) -> Result<(), Violation> {
+    let Window::Rolling(span) = limit.window else {
+        return ensure(limit.parts == 0, 20, "a limit that does not roll has parts");
+    };
+    let parts = account.parts_of(limit);
+    ensure(parts.len() <= Window::PARTS_MAX, 20, "a limit has too many parts")?;
+    let are_past = parts.last().is_none_or(|part| part.start <= limit.period_start);
+    let in_order = are_past && parts.is_sorted_by(|a, b| a.start < b.start && a.since < b.since);
+    ensure(in_order, 20, "the parts of a limit are not in order")?;
+    let fine =
+        |part: &LimitPart| part.used >= 0 && Window::part_start(span, part.start) == part.start;
+    ensure(parts.iter().all(fine), 20, "a part of a limit begins within one")?;
+    let sum: i128 = parts.iter().map(|part| i128::from(part.used)).sum();
+    ensure(i128::from(limit.used) == sum, 20, "a limit uses another sum than its parts")
+}
+
 fn limit_alone(limit: &Limit) -> Result<(), Violation> {
     let amounts = [limit.amount, limit.used, limit.held, limit.overrun];
     ensure(amounts.iter().all(|&amount| amount >= 0), 20, "an amount of a limit is negative")?;
-    ensure(limit.cycle.is_valid(), 20, "a limit has no time zone, or no such begin")?;
+    let cycle = limit.window.cycle();
+    ensure(cycle.is_none_or(Cycle::is_valid), 20, "a limit has no time zone, or no such begin")?;
+    let drains = match limit.window {
+        Window::Rate { span, .. } if limit.used > 0 => span.ms(),
+        _ => 1,
+    };
+    ensure((0..drains).contains(&limit.drained), 20, "a limit drains more than it has")?;
+    ensure(limit.window.given_burst() != Some(0), 20, "a limit has a burst of nothing")?;
     let told = limit.told == 0 || Limit::THRESHOLDS.contains(&limit.told);
     ensure(told, 20, "a limit has told a threshold that there is not")?;
     let of_sessions = limit.counted == LimitSubject::Sessions;
-    let unused = limit.used | limit.held == 0 && limit.cycle == Cycle::NONE;
+    let unused = limit.used | limit.held == 0 && limit.window == Window::NONE;
     ensure(!of_sessions || unused, 20, "a limit of sessions has units")
 }

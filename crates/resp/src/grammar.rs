@@ -11,7 +11,7 @@ use crate::{Args, Fault, Scratch};
 use scurry_ledger::{
     BUCKETS_MAX, BucketAttributes, Command, Create, ITEMS_MAX, ItemAmount, ItemRequest,
     LimitSubject, LimitTerms, Name, NewBucket, PeriodClock, SessionOptions, SessionPage,
-    SessionRequest, Status,
+    SessionRequest, Status, WindowTerms,
 };
 
 /// A SCUR command for `decide`.
@@ -344,6 +344,7 @@ fn limit<'s, 'a: 's>(
     let (txn, limit) = (options.id("txn")?, options.name("limit")?);
     let (mut unit, mut item, mut sessions, mut amount) = (None, None, None, None);
     let (mut period, mut clock, mut remove) = (None, PeriodClock::NONE, None);
+    let (mut rolling, mut rate, mut burst) = (None, None, None);
     while let Some(keyword) = options.next() {
         if is(keyword, b"unit") {
             once(&mut unit, "unit", options.name("unit")?)?;
@@ -355,6 +356,12 @@ fn limit<'s, 'a: 's>(
             once(&mut amount, "amount", options.integer("amount")?)?;
         } else if is(keyword, b"period") {
             once(&mut period, "period", options.period()?)?;
+        } else if is(keyword, b"rolling") {
+            once(&mut rolling, "rolling", options.span("rolling")?)?;
+        } else if is(keyword, b"rate") {
+            once(&mut rate, "rate", options.span("rate")?)?;
+        } else if is(keyword, b"burst") {
+            once(&mut burst, "burst", options.integer("burst")?)?;
         } else if is(keyword, b"remove") {
             once(&mut remove, "remove", ())?;
         } else if !options.period_clock(keyword, &mut clock)? {
@@ -368,9 +375,17 @@ fn limit<'s, 'a: 's>(
         (None, Some(_), _) => return Err(Fault::Missing("unit")),
         (Some(_), _, Some(())) => return Err(Fault::Unexpected(b"SESSIONS")),
     };
+    let window = match (rolling, rate, burst) {
+        (None, None, None) => WindowTerms::Period { period, clock },
+        (None, None, Some(_)) => return Err(Fault::Missing("rate")),
+        _ if period.is_some() || clock.is_given() => return Err(Fault::Unexpected(b"PERIOD")),
+        (Some(span_ms), None, None) => WindowTerms::Rolling { span_ms },
+        (None, Some(span_ms), burst) => WindowTerms::Rate { span_ms, burst },
+        (Some(_), ..) => return Err(Fault::Unexpected(b"ROLLING")),
+    };
     let terms = match (counted, amount, remove) {
-        (Some(counted), Some(amount), None) => LimitTerms::Set { counted, amount, period, clock },
-        (None, None, Some(())) if period.is_none() && !clock.is_given() => LimitTerms::Remove,
+        (Some(counted), Some(amount), None) => LimitTerms::Set { counted, amount, window },
+        (None, None, Some(())) if window == WindowTerms::UNSAID => LimitTerms::Remove,
         (_, _, Some(())) => return Err(Fault::Unexpected(b"REMOVE")),
         (None, _, None) => return Err(Fault::Missing("UNIT or SESSIONS")),
         (Some(_), None, None) => return Err(Fault::Missing("amount")),

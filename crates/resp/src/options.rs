@@ -3,7 +3,7 @@
 use crate::{Args, Fault, parse_integer};
 use scurry_ledger::{
     ACCOUNT_ID_LEN_MAX, BucketAttributes, DebtRule, ID_LEN_MAX, ITEM_KEY_LEN_MAX, ItemKey, Name,
-    NamedZone, Period, PeriodClock, Status, Time, is_printable,
+    NamedZone, Period, PeriodClock, Span, Status, Time, is_printable,
 };
 
 /// A cursor over the arguments of a command.
@@ -134,6 +134,17 @@ impl<'a> Options<'a> {
             Some(ms) if !(1..UNITLESS_MS_MIN).contains(&ms) => Ok(ms),
             Some(ms) => Err(Fault::Unitless { field, ms }),
             None => with_unit(word).ok_or(Fault::NotAnInteger(field)),
+        }
+    }
+
+    /// Reads the span of a limit in milliseconds: as a duration, or so many days (`30d`).
+    pub(crate) fn span(&mut self, field: &'static str) -> Result<i64, Fault<'a>> {
+        match self.peek().and_then(Span::parse_ms) {
+            Some(ms) => {
+                self.at += 1;
+                Ok(ms)
+            }
+            None => self.duration(field),
         }
     }
 

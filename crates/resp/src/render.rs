@@ -10,7 +10,7 @@ use crate::{Reply, WRONG_TYPE};
 use scurry_ledger::{
     Account, Allowance, Answer, Bucket, Cause, ChainRejection, Checked, Code, Command, Create,
     Cycle, ItemAnswer, ItemKey, ItemRequest, Limit, LimitSubject, Link, Overrun, Period, Rejection,
-    Session, Status, Time, Totals, Zone, first_denied,
+    Session, Status, Time, Totals, Window, Zone, first_denied,
 };
 use std::borrow::Cow;
 use std::fmt::Display;
@@ -299,9 +299,11 @@ fn begin(reply: &mut Reply<'_>, cycle: Cycle) {
 
 #[inline(never)]
 fn limit_entry(reply: &mut Reply<'_>, account: &Account, limit: &Limit, now: Time) {
-    let (held, left) = (account.held_in(limit), account.left_in(limit, now));
-    let limit = limit.at(now);
-    reply.array(11 + begin_len(limit.cycle));
+    let (held, resets_at) = (account.held_in(limit), account.limit_resets_at(limit, now));
+    let (left, limit) = (account.left_in(limit, now), account.limit_at(limit, now));
+    let begin = limit.window.cycle().and_then(Cycle::given_begin);
+    let burst = limit.window.given_burst();
+    reply.array(11 + usize::from(begin.is_some()) + 2 * usize::from(burst.is_some()));
     reply.name(&limit.id);
     match limit.counted {
         LimitSubject::Sessions => {
@@ -317,10 +319,16 @@ fn limit_entry(reply: &mut Reply<'_>, account: &Account, limit: &Limit, now: Tim
         }
     }
     reply.integers([limit.amount, limit.used, held, left, limit.overrun]);
-    period(reply, limit.cycle.period);
-    zone(reply, limit.cycle.zone);
-    time_or_null(reply, limit.resets_at(now));
-    begin(reply, limit.cycle);
+    reply.simple(&limit.window.to_string());
+    zone(reply, limit.window.cycle().map_or(Zone::UTC, |cycle| cycle.zone));
+    time_or_null(reply, resets_at);
+    if let Some(begin) = begin {
+        reply.integer(i64::from(begin));
+    }
+    if let Some(burst) = burst {
+        reply.null();
+        reply.integer(burst);
+    }
 }
 
 #[inline]

@@ -3,7 +3,7 @@
 use scurry_ledger::{
     BucketAttributes, Command, Create, ItemKey, ItemRequest, LimitSubject, LimitTerms, Name,
     NewBucket, Overrun, Period, PeriodClock, SessionOptions, SessionPage, SessionRequest, Status,
-    Time,
+    Time, WindowTerms,
 };
 use scurry_resp::table::{self, CommandId};
 use scurry_resp::{Parsed, Parser, Read, RequestLimits, Scratch, Write, parse_read, parse_write};
@@ -192,7 +192,8 @@ fn limits() {
     let (txn, limit) = (&b"t"[..], name("l"));
     let writes_set = |words: &str, counted, amount, period, offset_minutes| {
         let clock = PeriodClock { offset_minutes, ..PeriodClock::NONE };
-        let terms = LimitTerms::Set { counted, amount, period, clock };
+        let terms =
+            LimitTerms::Set { counted, amount, window: WindowTerms::Period { period, clock } };
         writes(&format!("SCUR.LIMIT a t l {words}"), &Command::Limit { txn, limit, terms });
     };
     let (unit, item) = (name("cent"), ItemKey::new(b"gpt-x"));

@@ -7,7 +7,7 @@ use crate::{
 };
 use scurry_ledger::{
     BucketAttributes, Command, Create, DebtRule, Id, ItemAmount, ItemKey, LimitSubject, LimitTerms,
-    Link, Name, NamedZone, Period, PeriodClock, SessionRequest, Status, Time,
+    Link, Name, NamedZone, Period, PeriodClock, SessionRequest, Status, Time, WindowTerms,
 };
 
 impl Request {
@@ -253,7 +253,7 @@ fn append_terms(out: &mut Arguments, terms: &LimitTerms) {
         LimitTerms::Remove => {
             out.push("REMOVE");
         }
-        LimitTerms::Set { counted, amount, period, clock } => {
+        LimitTerms::Set { counted, amount, window } => {
             match counted {
                 LimitSubject::Sessions => {
                     out.push("SESSIONS");
@@ -263,8 +263,20 @@ fn append_terms(out: &mut Arguments, terms: &LimitTerms) {
                     item.iter().for_each(|key| append_key(out.push("ITEM"), key));
                 }
             }
-            append_period(out, period, &clock);
+            append_window(out, window);
             out.number("AMOUNT", Some(amount));
+        }
+    }
+}
+
+fn append_window(out: &mut Arguments, window: WindowTerms) {
+    match window {
+        WindowTerms::Period { period, clock } => append_period(out, period, &clock),
+        WindowTerms::Rolling { span_ms } => {
+            out.option("ROLLING", Some(format!("{span_ms}ms")));
+        }
+        WindowTerms::Rate { span_ms, burst } => {
+            out.option("RATE", Some(format!("{span_ms}ms"))).number("BURST", burst);
         }
     }
 }

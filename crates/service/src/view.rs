@@ -2,7 +2,7 @@
 
 use scurry_ledger::{
     Account, Bucket, Cycle, DebtRule, Id, ItemKey, LimitSubject, Name, Session, SessionTerms,
-    Status, Time, UnitAmount, validate,
+    Status, Time, UnitAmount, Window, validate,
 };
 
 /// An account, from one atomic read (`SCUR.GET`).
@@ -96,9 +96,9 @@ pub struct LimitView {
     pub left: i64,
     /// Minor units used beyond the limit.
     pub overrun: i64,
-    /// Reset period, and its time zone.
-    pub cycle: Cycle,
-    /// Next reset. None if the limit has no period.
+    /// How long a use counts.
+    pub window: Window,
+    /// When `used` becomes 0 if nothing more is used. None if it never does.
     pub resets_at: Option<Time>,
 }
 
@@ -225,8 +225,8 @@ impl AccountView {
             resets_at: counter.resets_at(now),
         });
         let limits = account.limits.iter().map(|limit| {
-            let (held, left) = (account.held_in(limit), account.left_in(limit, now));
-            let limit = limit.at(now);
+            let (held, resets_at) = (account.held_in(limit), account.limit_resets_at(limit, now));
+            let (left, limit) = (account.left_in(limit, now), account.limit_at(limit, now));
             LimitView {
                 id: limit.id,
                 counted: limit.counted,
@@ -235,8 +235,8 @@ impl AccountView {
                 held,
                 left,
                 overrun: limit.overrun,
-                cycle: limit.cycle,
-                resets_at: limit.resets_at(now),
+                window: limit.window,
+                resets_at,
             }
         });
         let identities = account.identities.iter();

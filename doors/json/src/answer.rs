@@ -263,9 +263,9 @@ pub(crate) struct LimitBody {
     pub(crate) unit: Option<String>,
     /// Null where it counts all of the unit.
     pub(crate) item: Option<Key>,
-    /// Units in a period, or sessions that may be open.
+    /// Units in the period or the span, or sessions that may be open.
     pub(crate) amount: Quantity,
-    /// Amount of it that was used in this period.
+    /// Amount of it that was used and still counts.
     pub(crate) used: Quantity,
     /// Amount of it that open sessions hold.
     pub(crate) held: Quantity,
@@ -273,12 +273,29 @@ pub(crate) struct LimitBody {
     pub(crate) left: Quantity,
     /// Amount that was used beyond it.
     pub(crate) overrun: Quantity,
-    /// When it resets, by the clocks of its time zone.
-    pub(crate) period: String,
     #[serde(flatten)]
-    pub(crate) clock: ClockBody,
-    /// When it resets; null where it does not.
+    pub(crate) window: WindowBody,
+    /// When `used` becomes 0 if nothing more is used; null where it does not.
     pub(crate) resets_at_ms: Option<i64>,
+}
+
+/// How long a use counts against a limit: until a period ends, for a rolling span, or until it has drained.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct WindowBody {
+    /// When it resets, by the clocks of its time zone; absent with rolling_ms and rate_ms.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) period: Option<String>,
+    #[serde(flatten)]
+    pub(crate) clock: Option<ClockBody>,
+    /// For how long a use counts, at least.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) rolling_ms: Option<i64>,
+    /// Time in which the amount drains.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) rate_ms: Option<i64>,
+    /// Most units that may be used and held at once, where it is not the amount.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) burst: Option<Quantity>,
 }
 
 #[derive(Serialize, JsonSchema)]

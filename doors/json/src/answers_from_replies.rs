@@ -3,12 +3,14 @@
 use crate::answer::{
     AccountBody, AccountList, AccountRow, AllowanceBody, Answer, AnswerBody, Audit, BucketBody,
     BucketTotals, ChainAnswer, Checked, ClockBody, CounterBody, Done, FoundAccounts, ItemAnswer,
-    LimitBody, Moved, SessionAnswer, SessionRow, Sessions, Uncollected, Why,
+    LimitBody, Moved, SessionAnswer, SessionRow, Sessions, Uncollected, Why, WindowBody,
 };
 use crate::quantity::Quantity;
 use crate::text::Key;
 use crate::totals::TotalsBody;
-use scurry_ledger::{self as ledger, Cause, Code, Cycle, DebtRule, Id, LimitSubject, Name, Time};
+use scurry_ledger::{
+    self as ledger, Cause, Code, Cycle, DebtRule, Id, LimitSubject, Name, Time, Window,
+};
 use scurry_service::{AccountView, Answered, Reply, StoreReply, denied};
 
 /// Returns the answer of a successful read.
@@ -186,8 +188,7 @@ pub(crate) fn account_body(account: AccountView) -> AccountBody {
             held: amount(limit.held),
             left: amount(limit.left),
             overrun: amount(limit.overrun),
-            period: limit.cycle.period.to_string(),
-            clock: clock(limit.cycle),
+            window: window(limit.window),
             resets_at_ms: ms(limit.resets_at),
         }
     });
@@ -207,6 +208,20 @@ fn clock(cycle: Cycle) -> ClockBody {
         offset_minutes: cycle.zone.offset_minutes().map(i64::from),
         zone: cycle.zone.named().map(|zone| zone.name().to_owned()),
         begin: cycle.given_begin().map(i64::from),
+    }
+}
+
+fn window(window: Window) -> WindowBody {
+    let none =
+        WindowBody { period: None, clock: None, rolling_ms: None, rate_ms: None, burst: None };
+    match window {
+        Window::Period(cycle) => {
+            WindowBody { period: Some(cycle.period.to_string()), clock: Some(clock(cycle)), ..none }
+        }
+        Window::Rolling(span) => WindowBody { rolling_ms: Some(span.ms()), ..none },
+        Window::Rate { span, burst } => {
+            WindowBody { rate_ms: Some(span.ms()), burst: burst.map(amount), ..none }
+        }
     }
 }
 

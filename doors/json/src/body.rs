@@ -3,7 +3,7 @@
 use crate::quantity::{Amount, SignedAmount};
 use crate::text::{DebtRule, FirstStatus, Id, Key, Name, Period, Recurring, Status, Zone};
 use schemars::JsonSchema;
-use scurry_ledger::{BUCKETS_MAX, ITEMS_MAX};
+use scurry_ledger::{BUCKETS_MAX, ITEMS_MAX, Span};
 use scurry_resp::IDENTITIES_MAX;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value, json};
@@ -211,14 +211,14 @@ pub(crate) struct Count {
 #[serde(deny_unknown_fields)]
 #[schemars(extend("dependentRequired" = {
     "item": ["unit"], "period": ["unit"], "offset_minutes": ["unit"], "zone": ["unit"],
-    "begin": ["unit"],
+    "begin": ["unit"], "rolling_ms": ["unit"], "rate_ms": ["unit"], "burst": ["rate_ms"],
 }))]
 pub(crate) struct LimitSetting {
     /// Units of it count; open sessions where there is none.
     pub(crate) unit: Option<Name>,
     /// Key of the only item whose units count.
     pub(crate) item: Option<Key>,
-    /// Units in a period, or sessions that may be open.
+    /// Units in the period or the span, or sessions that may be open.
     pub(crate) amount: Amount<0>,
     /// Of a new limit none, else as it is, unless told otherwise.
     pub(crate) period: Option<Period>,
@@ -231,6 +231,12 @@ pub(crate) struct LimitSetting {
     /// begins: 31 is the last day of a shorter month.
     #[schemars(range(min = 0, max = 31))]
     pub(crate) begin: Option<u8>,
+    /// Each use counts for so long, and at most a thirtieth longer; without period, offset_minutes, zone and begin.
+    pub(crate) rolling_ms: Option<Amount<{ Span::MS_MIN }, { Span::MS_MAX }>>,
+    /// The amount drains in this time, evenly; without period, offset_minutes, zone, begin and rolling_ms.
+    pub(crate) rate_ms: Option<Amount<{ Span::MS_MIN }, { Span::MS_MAX }>>,
+    /// Most units that may be used and held at once, the amount unless given; with rate_ms.
+    pub(crate) burst: Option<Amount<1>>,
 }
 
 /// Returns the JSON Schema keywords for at most `len_max` bytes as base64 with padding.

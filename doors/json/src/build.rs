@@ -11,7 +11,7 @@ use crate::text::{AccountId, Id, Name, Text, Zone};
 use scurry_http::{FaultLocation, Problem, field_problem};
 use scurry_ledger::{
     self as ledger, BucketAttributes, Command, Create, LimitSubject, LimitTerms, NewBucket, Period,
-    PeriodClock, Time,
+    PeriodClock, Time, WindowTerms,
 };
 use scurry_service::{ListRead, Read, Request, StoreRead};
 
@@ -334,6 +334,9 @@ pub(crate) fn set_limit(input: &Input) -> Result<Request, Problem> {
                 ("/offset_minutes", body.offset_minutes.is_some()),
                 ("/zone", body.zone.is_some()),
                 ("/begin", body.begin.is_some()),
+                ("/rolling_ms", body.rolling_ms.is_some()),
+                ("/rate_ms", body.rate_ms.is_some()),
+                ("/burst", body.burst.is_some()),
             ];
             if let Some((place, _)) = of_units.iter().find(|(_, given)| *given) {
                 return Err(field_problem(FaultLocation::Body(place), "needs a unit"));
@@ -341,14 +344,29 @@ pub(crate) fn set_limit(input: &Input) -> Result<Request, Problem> {
             LimitSubject::Sessions
         }
     };
-    let terms = LimitTerms::Set {
-        counted,
-        amount: body.amount.into(),
-        period: body.period.map(Period::from),
-        clock: clock(body.offset_minutes, body.zone, body.begin),
-    };
+    let amount = body.amount.into();
+    let terms = LimitTerms::Set { counted, amount, window: window(body)? };
     let txn = input.idempotency_key()?;
     write(input, &Command::Limit { txn: txn.as_str().as_bytes(), limit, terms })
+}
+
+/// Returns the window of a limit: one of periods, a rolling span and a rate.
+fn window(body: LimitSetting) -> Result<WindowTerms, Problem> {
+    let period = body.period.map(Period::from);
+    let clock = clock(body.offset_minutes, body.zone, body.begin);
+    let excluded = |place, why| Err(field_problem(FaultLocation::Body(place), why));
+    let has_periods = period.is_some() || clock.is_given();
+    match (body.rolling_ms, body.rate_ms, body.burst) {
+        (None, None, None) => Ok(WindowTerms::Period { period, clock }),
+        (_, None, Some(_)) => excluded("/burst", "needs rate_ms"),
+        (Some(_), ..) if has_periods => excluded("/rolling_ms", "excludes periods"),
+        (Some(_), Some(_), _) => excluded("/rolling_ms", "excludes rate_ms"),
+        (Some(span), None, None) => Ok(WindowTerms::Rolling { span_ms: span.into() }),
+        (None, Some(_), _) if has_periods => excluded("/rate_ms", "excludes periods"),
+        (None, Some(span), burst) => {
+            Ok(WindowTerms::Rate { span_ms: span.into(), burst: burst.map(i64::from) })
+        }
+    }
 }
 
 pub(crate) fn remove_limit(input: &Input) -> Result<Request, Problem> {

@@ -8,7 +8,7 @@ use axum::extract::{RawQuery, State};
 use axum::{Extension, Json};
 use scurry_http::{Problem, query};
 use scurry_ledger::{
-    ACCOUNT_ID_LEN_MAX, Code, Cycle, DebtRule, Id, ItemKey, LimitSubject, Name, Time, Zone,
+    ACCOUNT_ID_LEN_MAX, Code, Cycle, DebtRule, Id, ItemKey, LimitSubject, Name, Time, Window, Zone,
     is_printable,
 };
 use scurry_server::Roles;
@@ -171,9 +171,19 @@ fn limit_json(limit: &LimitView) -> Value {
     };
     let mut shown = fields!(limit; id, amount, used, held, left, overrun, resets_at);
     (shown["unit"], shown["item"]) = (unit.shown(), item.shown());
-    shown["period"] = json!(limit.cycle.period.to_string());
-    shown["offset"] = zone_json(limit.cycle.zone);
-    put_begin(&mut shown, limit.cycle);
+    shown["period"] = json!(limit.window.to_string());
+    match limit.window {
+        Window::Period(cycle) => {
+            shown["offset"] = zone_json(cycle.zone);
+            put_begin(&mut shown, cycle);
+        }
+        Window::Rolling(_) => {}
+        Window::Rate { burst, .. } => {
+            if let Some(burst) = burst {
+                shown["burst"] = burst.shown();
+            }
+        }
+    }
     shown
 }
 
@@ -254,7 +264,7 @@ mod tests {
             held: 1,
             left: 7,
             overrun: 0,
-            cycle,
+            window: Window::Period(cycle),
             resets_at: None,
         };
         let sessions = LimitView { counted: LimitSubject::Sessions, ..limit };

@@ -152,7 +152,8 @@ impl Generator {
         let account = pair.account.as_ref()?;
         let last = account.sessions.iter().map(|session| session.deadline).max()?;
         let above = account.limits.iter().filter(|limit| limit.held > limit.amount);
-        let starts = above.filter_map(|limit| limit.cycle.end(Time(self.clock)));
+        let cycles = above.filter_map(|limit| limit.window.cycle());
+        let starts = cycles.filter_map(|cycle| cycle.end(Time(self.clock)));
         starts.min().filter(|&start| start < last).map(|start| start.0)
     }
 
@@ -161,7 +162,8 @@ impl Generator {
     fn use_of_nothing(&mut self, pair: &Pair) -> Option<Op> {
         let (account, now) = (pair.account.as_ref()?, Time(self.clock));
         let is_new = |limit: &&Limit| {
-            limit.held > limit.amount && limit.cycle.start(now) > limit.period_start
+            let is_over = |cycle: Cycle| cycle.start(now) > limit.period_start;
+            limit.held > limit.amount && limit.window.cycle().is_some_and(is_over)
         };
         let limit = account.limits.iter().find(is_new)?;
         let counts = |item: &&Item| match limit.counted {

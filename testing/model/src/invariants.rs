@@ -64,10 +64,10 @@ pub(crate) fn state(account: &Account) -> Checked {
     }
     ensure(held.is_empty(), || format!("I2: slices on no bucket {held:?}"))?;
     for limit in &account.limits {
-        let (held, at) = (held_in(account, limit), limit.at(now));
+        let (held, at) = (held_in(account, limit), account.limit_at(limit, now));
         let kept = account.held_in(limit);
         ensure(i128::from(kept) == held, || format!("I20: {limit:?} but holds {held}"))?;
-        let most = i128::from(at.amount) + i128::from(at.overrun);
+        let most = i128::from(at.most()) + i128::from(at.overrun);
         ensure(i128::from(at.used) + held <= most, || format!("I20: {limit:?} with {held}"))?;
     }
     Ok(())
@@ -118,7 +118,7 @@ fn limited(
     for is in &after.limits {
         let set = matches!(op, Op::Limit { limit, .. } if *limit == is.id);
         let Some(was) = before.limits.iter().find(|was| was.id == is.id && !set) else { continue };
-        let (was, is) = (was.at(now), is.at(now));
+        let (was, is) = (before.limit_at(was, now), after.limit_at(is, now));
         let mut reported = 0;
         for item in op.request().iter().flat_map(|request| &request.items) {
             if counts(&is, item.unit, Some(item.key)) {

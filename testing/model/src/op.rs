@@ -3,6 +3,7 @@
 use scurry_ledger::{
     BucketAttributes, Command, Create, ItemAmount, ItemKey, ItemRequest, LimitSubject, LimitTerms,
     Link, Name, NewBucket, Period, PeriodClock, SessionOptions, SessionRequest, Status,
+    WindowTerms,
 };
 
 /// A [`Command`] that owns its bytes.
@@ -268,14 +269,15 @@ impl Op {
     /// Sets a limit on all use of a unit.
     pub fn limit(txn: &str, limit: &str, unit: &str, amount: i64, period: Option<Period>) -> Op {
         let counted = LimitSubject::Units { unit: name(unit), item: None };
-        let terms = LimitTerms::Set { counted, amount, period, clock: PeriodClock::NONE };
+        let window = WindowTerms::Period { period, clock: PeriodClock::NONE };
+        let terms = LimitTerms::Set { counted, amount, window };
         Op::Limit { txn: txn.to_string(), limit: name(limit), terms }
     }
 
     /// Sets a limit on open sessions.
     pub fn session_limit(txn: &str, limit: &str, amount: i64) -> Op {
         let counted = LimitSubject::Sessions;
-        let terms = LimitTerms::Set { counted, amount, period: None, clock: PeriodClock::NONE };
+        let terms = LimitTerms::Set { counted, amount, window: WindowTerms::UNSAID };
         Op::Limit { txn: txn.to_string(), limit: name(limit), terms }
     }
 

@@ -3,7 +3,7 @@
 use scurry_ledger::{
     Allowance, Answers, BucketTerms, Change, Cycle, Id, ItemAnswer, ItemAt, ItemKey, Limit,
     LimitSubject, Name, Op, PackedAnswer, Posting, SessionAt, Time, Tombstone, TombstoneKind,
-    Transaction, WindowEntry, Zone,
+    Transaction, Window, WindowEntry, Zone,
 };
 use serde_json::{Map, Value, json};
 
@@ -144,9 +144,10 @@ fn fact(op: &Op) -> Fact {
             "count-use",
             vec![("limit", json!(at.0)), ("used", json!(used)), ("overrun", json!(overrun))],
         ),
-        Op::UncountUse { limit: at, amount } => {
-            ("uncount-use", vec![("limit", json!(at.0)), ("amount", json!(amount))])
-        }
+        Op::UncountUse { limit: at, part, amount } => (
+            "uncount-use",
+            vec![("limit", json!(at.0)), ("part", json!(part)), ("amount", json!(amount))],
+        ),
         Op::ReachThreshold { limit: of, percent, used, amount } => (
             "reach-threshold",
             vec![
@@ -236,7 +237,7 @@ fn limit(limit: &Limit) -> Fields {
         ("unit", unit),
         ("item", item),
         ("amount", json!(limit.amount)),
-        ("period", json!(limit.cycle.period.to_string())),
+        ("period", json!(limit.window.to_string())),
     ];
     let rest = vec![
         ("period_start_ms", time(limit.period_start)),
@@ -246,7 +247,14 @@ fn limit(limit: &Limit) -> Fields {
         ("held", json!(limit.held)),
         ("told", json!(limit.told)),
     ];
-    [head, clock(limit.cycle, "offset"), rest].concat()
+    let of_window = match limit.window {
+        Window::Period(cycle) => clock(cycle, "offset"),
+        Window::Rolling(_) => Vec::new(),
+        Window::Rate { .. } => {
+            vec![("burst", json!(limit.most())), ("drained", json!(limit.drained))]
+        }
+    };
+    [head, of_window, rest].concat()
 }
 
 /// Returns the zone of a cycle, minutes under this name or a zone's name, and its begin if that is not the usual one.

@@ -6,7 +6,8 @@ use crate::cycle::{
     CycleBytes, EXTENDED, plain_counter_number, plain_number, plain_period, take_cycle,
 };
 use crate::pen::FieldWriter;
-use scurry_ledger::{Cycle, ItemId, ItemKey, Limit, LimitSubject, Period, Time, Zone};
+use crate::window::{WindowBytes, take_window};
+use scurry_ledger::{Cycle, ItemId, ItemKey, Limit, LimitSubject, Period, Time, Window, Zone};
 
 /// Numbers of the things that a limit counts. Persisted.
 const SESSIONS: u8 = 0;
@@ -38,10 +39,15 @@ pub(super) fn put_limit(pen: &mut FieldWriter<'_>, limit: &Limit, at: Time) {
             pen.string(id.as_bytes());
         }
     }
-    if limit.cycle.period == Period::None {
-        pen.byte(Period::None.number());
-    } else {
-        put_cycle(pen, limit.cycle);
+    match limit.window {
+        Window::NONE => pen.byte(Period::None.number()),
+        Window::Period(cycle) => put_cycle(pen, cycle),
+        Window::Rolling(span) => put_window(pen, &WindowBytes::of_rolling(span)),
+        Window::Rate { span, burst } => {
+            put_window(pen, &WindowBytes::of_rate(span, burst, limit.drained));
+        }
+    }
+    if limit.window != Window::NONE {
         pen.time(limit.period_start, at);
     }
     pen.varint(limit.since);
@@ -70,12 +76,15 @@ pub(super) fn take_limit(from: &mut Cursor<'_>, at: Time) -> Result<Limit, Malfo
         }
         _ => return Err(Malformed::Choice),
     };
-    let (mut cycle, mut period_start) = (Cycle::NONE, Cycle::NONE.start(at));
-    let number = from.byte()?;
-    if number != Period::None.number() {
-        cycle = take_cycle_of(from, number)?;
-        period_start = from.time(at)?;
-    }
+    let (window, drained) = match from.byte()? {
+        EXTENDED => take_window(from.string()?)?,
+        number if number == Period::None.number() => (Window::NONE, 0),
+        number => (Window::Period(take_cycle_of(from, number)?), 0),
+    };
+    let period_start = match window {
+        Window::NONE => Cycle::NONE.start(at),
+        _ => from.time(at)?,
+    };
     let since = from.varint()?;
     let (amount, used) = (from.amount()?, from.amount()?);
     let (overrun, held) = (from.amount()?, from.amount()?);
@@ -84,7 +93,25 @@ pub(super) fn take_limit(from: &mut Cursor<'_>, at: Time) -> Result<Limit, Malfo
         percent if Limit::THRESHOLDS.contains(&percent) => percent,
         _ => return Err(Malformed::Choice),
     };
-    Ok(Limit { id, counted, amount, cycle, period_start, since, used, overrun, held, told })
+    Ok(Limit {
+        id,
+        counted,
+        amount,
+        window,
+        period_start,
+        since,
+        used,
+        drained,
+        overrun,
+        held,
+        told,
+        parts: 0,
+    })
+}
+
+fn put_window(pen: &mut FieldWriter<'_>, bytes: &WindowBytes) {
+    pen.byte(EXTENDED);
+    pen.string(bytes.as_bytes());
 }
 
 /// Writes a cycle: period and offset, or [`EXTENDED`] and its bytes.

@@ -59,6 +59,7 @@ pub(super) mod number {
     pub(in crate::change) const NOTE_LATE: u8 = 71;
     pub(in crate::change) const BEGIN_PERIOD_IN_DEBT: u8 = 72;
     pub(in crate::change) const SET_ALLOWANCE_WITH_TERMS: u8 = 73;
+    pub(in crate::change) const UNCOUNT_USE_OF_PART: u8 = 74;
 }
 
 /// Bits of the bucket attributes that follow. Attributes without a bit are 0, or for `valid_to` none.
@@ -292,8 +293,11 @@ fn put_rarer(pen: &mut FieldWriter<'_>, op: &Op, at: Time, touched: &mut Touched
             line.amount(*used);
             line.amount(*overrun);
         }),
-        Op::UncountUse { limit, amount } => pen.fields(|line| {
-            line.bytes([number::UNCOUNT_USE, limit.0]);
+        Op::UncountUse { limit, part, amount } => pen.fields(|line| {
+            match part {
+                0 => line.bytes([number::UNCOUNT_USE, limit.0]),
+                _ => line.bytes([number::UNCOUNT_USE_OF_PART, limit.0, *part]),
+            }
             line.amount(*amount);
         }),
         Op::ReachThreshold { limit, percent, used, amount } => {

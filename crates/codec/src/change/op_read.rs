@@ -177,8 +177,17 @@ fn take_rarer(
             used: take_positive(from)?,
             overrun: from.amount()?,
         }),
-        number::UNCOUNT_USE => facts
-            .visit(Op::UncountUse { limit: LimitAt(from.byte()?), amount: take_positive(from)? }),
+        number::UNCOUNT_USE => {
+            let limit = LimitAt(from.byte()?);
+            facts.visit(Op::UncountUse { limit, part: 0, amount: take_positive(from)? });
+        }
+        number::UNCOUNT_USE_OF_PART => {
+            let (limit, part) = (LimitAt(from.byte()?), from.byte()?);
+            if part == 0 {
+                return Err(Malformed::Choice.into());
+            }
+            facts.visit(Op::UncountUse { limit, part, amount: take_positive(from)? });
+        }
         number::REACH_THRESHOLD => facts.visit(Op::ReachThreshold {
             limit: from.name()?,
             percent: take_threshold(from)?,

@@ -8,7 +8,7 @@ use scurry_codec::{
 };
 use scurry_ledger::{
     Account, Allowance, BucketNo, Change, Counter, Cycle, DebtRule, Limit, LimitSubject, NamedZone,
-    Op, Period, Status, Time, Zone,
+    Op, Period, Status, Time, Window, Zone,
 };
 
 fn cycles() -> Vec<Cycle> {
@@ -34,8 +34,20 @@ fn cycles() -> Vec<Cycle> {
 fn limit(cycle: Cycle) -> Limit {
     let counted = LimitSubject::Units { unit: name("octets"), item: Some(7.into()) };
     let (id, period_start) = (name("a-day"), AT);
-    let (amount, since, used, overrun, held, told) = (100, 3, 81, 0, 5, 80);
-    Limit { id, counted, amount, cycle, period_start, since, used, overrun, held, told }
+    Limit {
+        id,
+        counted,
+        amount: 100,
+        window: Window::Period(cycle),
+        period_start,
+        since: 3,
+        used: 81,
+        drained: 0,
+        overrun: 0,
+        held: 5,
+        told: 80,
+        parts: 0,
+    }
 }
 
 fn allowance(cycle: Cycle) -> Allowance {

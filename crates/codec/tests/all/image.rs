@@ -2,9 +2,10 @@
 
 use scurry_codec::{ImageError, decode_account, encode_account, encode_account_over};
 use scurry_ledger::{
-    Account, Bucket, BucketAttributes, CarriedDebt, Command, Create, DebtRule, Decision,
+    Account, Bucket, BucketAttributes, CarriedDebt, Command, Create, Cycle, DebtRule, Decision,
     ITEM_KEY_LEN_MAX, Id, Item, ItemKey, ItemRequest, LimitSubject, LimitTerms, Limits, Name,
-    NewBucket, Period, PeriodClock, Session, SessionRequest, Status, Time, Zone, decide_in_place,
+    NewBucket, Period, PeriodClock, Session, SessionRequest, Status, Time, Window, WindowTerms,
+    Zone, decide_in_place,
 };
 
 fn name(text: &str) -> Name {
@@ -79,7 +80,8 @@ fn full() -> Account {
     let limit = |account: &mut _, now, txn: &[u8], id, counted, amount, offset: Option<i64>| {
         let period = offset.map(|_| Period::Month);
         let clock = PeriodClock { offset_minutes: offset, ..PeriodClock::NONE };
-        let terms = LimitTerms::Set { counted, amount, period, clock };
+        let terms =
+            LimitTerms::Set { counted, amount, window: WindowTerms::Period { period, clock } };
         run(account, now, Command::Limit { txn, limit: name(id), terms });
     };
     let all = LimitSubject::Units { unit: name("octets"), item: None };
@@ -290,7 +292,11 @@ const FIELDS: [Put; 46] = [
     |account, number| account.limits[1].overrun = number,
     |account, number| account.limits[1].period_start = Time(number),
     |account, number| account.limits[1].since = number.cast_unsigned(),
-    |account, number| account.limits[1].cycle.zone = Zone::Fixed(number as i16),
+    |account, number| {
+        let cycle = account.limits[1].window.cycle().expect("periods");
+        let zone = Zone::Fixed(number as i16);
+        account.limits[1].window = Window::Period(Cycle { zone, ..cycle });
+    },
     |account, number| account.sessions[0].version = number.cast_unsigned(),
     |account, number| account.sessions[0].validity_ms = number,
     |account, number| account.sessions[0].tcc_ms = number,

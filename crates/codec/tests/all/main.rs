@@ -10,3 +10,4 @@ mod memory;
 mod reach;
 mod snapshot;
 mod support;
+mod window;

@@ -10,7 +10,8 @@ use scurry_ledger::{
     BucketAttributes, BucketNo, BucketTerms, Cause, Change, Code, Command, Create, Cycle, Decision,
     Id, ItemAt, ItemRequest, LateAnswer, Limit, LimitAt, LimitSubject, Limits, Name, NewBucket, Op,
     Overrun, PackedAnswer, Period, Posting, SessionAt, SessionOptions, SessionRequest,
-    SessionTerms, Status, StoredAnswer, Time, Tombstone, TombstoneKind, Transaction, apply, decide,
+    SessionTerms, Status, StoredAnswer, Time, Tombstone, TombstoneKind, Transaction, Window, apply,
+    decide,
 };
 use std::collections::BTreeMap;
 use std::io;
@@ -80,13 +81,15 @@ fn each_fact_is_one_event_or_none() {
         id: name("a-day"),
         counted: LimitSubject::Sessions,
         amount: 9,
-        cycle: Cycle::NONE,
+        window: Window::NONE,
         period_start: NOW,
         since: 1,
         used: 0,
+        drained: 0,
         overrun: 0,
         held: 0,
         told: 0,
+        parts: 0,
     };
     for (op, expected) in [
         (Op::Create(Status::Suspended), vec![Event::Created(Status::Suspended)]),
@@ -127,7 +130,7 @@ fn each_fact_is_one_event_or_none() {
         (Op::RemoveLimit(name("a-day")), vec![Event::LimitRemoved(name("a-day"))]),
         (Op::BeginLimitPeriod { limit: LimitAt(0), start: NOW }, vec![]),
         (Op::CountUse { limit: LimitAt(0), used: 8, overrun: 0 }, vec![]),
-        (Op::UncountUse { limit: LimitAt(0), amount: 8 }, vec![]),
+        (Op::UncountUse { limit: LimitAt(0), part: 0, amount: 8 }, vec![]),
         (
             Op::ReachThreshold { limit: name("a-day"), percent: 80, used: 8, amount: 9 },
             vec![Event::LimitReached { id: name("a-day"), percent: 80, used: 8, amount: 9 }],

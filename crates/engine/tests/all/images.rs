@@ -99,12 +99,7 @@ fn an_account_that_exists_is_replaced_only_when_told_so() {
 fn a_wrong_image_is_refused_in_the_place_of_an_account_in_parts_too() {
     let mut to = source_of(Config { apart_len: 0, ..Config::default() });
     let counted = LimitSubject::Units { unit: name("octets"), item: None };
-    let terms = LimitTerms::Set {
-        counted,
-        amount: 50,
-        period: None,
-        clock: scurry_ledger::PeriodClock::NONE,
-    };
+    let terms = LimitTerms::Set { counted, amount: 50, window: scurry_ledger::WindowTerms::UNSAID };
     run(&mut to, START, &Command::Limit { txn: b"t", limit: name("most"), terms });
     let right = image(&to);
     let mut account = Account::empty(Status::Active);

@@ -4,7 +4,7 @@ use super::{Step, reject};
 use crate::{
     Bound, BucketAttributes, Code, Command, Create, Cycle, Id, ItemAmount, ItemRequest,
     LimitSubject, LimitTerms, Limits, NewBucket, Period, PeriodClock, Rejection, SessionRequest,
-    Status, Time, Zone,
+    Span, Status, Time, WindowTerms, Zone,
 };
 
 fn invalid<T>(why: &'static str) -> Step<T> {
@@ -188,12 +188,24 @@ fn check_clock(period: Option<Period>, clock: &PeriodClock) -> Step<()> {
 
 /// Checks the fields of SCUR.LIMIT. OFFSET against the period of an existing limit is checked where the limit is known.
 fn check_limit(terms: &LimitTerms) -> Step<()> {
-    let LimitTerms::Set { counted, amount, period, clock } = *terms else { return Ok(()) };
+    let LimitTerms::Set { counted, amount, window } = *terms else { return Ok(()) };
     require(amount >= 0, "amount must be at least 0")?;
-    let counts_sessions = counted == LimitSubject::Sessions;
-    let never_anew = period.is_none() && !clock.is_given();
-    require(!counts_sessions || never_anew, "a limit of SESSIONS takes no PERIOD and no OFFSET")?;
-    check_clock(period, &clock)
+    require(
+        counted != LimitSubject::Sessions || window == WindowTerms::UNSAID,
+        "a limit of SESSIONS takes no PERIOD, OFFSET, ZONE, BEGIN, ROLLING or RATE",
+    )?;
+    match window {
+        WindowTerms::Period { period, clock } => check_clock(period, &clock),
+        WindowTerms::Rolling { span_ms } => check_span(span_ms),
+        WindowTerms::Rate { span_ms, burst } => {
+            check_span(span_ms)?;
+            require(burst.is_none_or(|burst| burst >= 1), "BURST must be at least 1")
+        }
+    }
+}
+
+fn check_span(span_ms: i64) -> Step<()> {
+    require(Span::new(span_ms).is_some(), "ROLLING and RATE take a span of 1s to 9999d")
 }
 
 /// Checks the attributes of a bucket. The order of FROM and TO against those of an existing bucket is checked where the

@@ -5,13 +5,13 @@ use super::fields::{BEGIN_RANGE, CLOCK_WITHOUT_PERIOD};
 use super::{Step, reject};
 use crate::{
     Account, Code, Cycle, ItemAt, ItemKey, Limit, LimitAt, LimitSubject, LimitTerms, Name, Op,
-    Period, PeriodClock, Time,
+    Period, PeriodClock, Span, Time, Window, WindowTerms,
 };
 use alloc::boxed::Box;
 
 /// A change of a limit whose fields and state have been checked.
 pub(super) enum PlannedLimit {
-    Set { known: Option<Limit>, id: Name, counted: LimitSubject, amount: i64, cycle: Cycle },
+    Set { known: Option<Limit>, id: Name, counted: LimitSubject, amount: i64, window: Window },
     Remove(Name),
 }
 
@@ -19,7 +19,7 @@ pub(super) enum PlannedLimit {
 pub(super) fn plan(draft: &Draft<'_>, id: Name, terms: &LimitTerms) -> Step<PlannedLimit> {
     let account = draft.account();
     let known = account.limit(id).copied();
-    let LimitTerms::Set { counted, amount, period, clock } = *terms else {
+    let LimitTerms::Set { counted, amount, window } = *terms else {
         return match known {
             Some(_) => Ok(PlannedLimit::Remove(id)),
             None => reject(Code::UnknownLimit, "the account has no limit with this id"),
@@ -31,12 +31,12 @@ pub(super) fn plan(draft: &Draft<'_>, id: Name, terms: &LimitTerms) -> Step<Plan
             "the limit counts something else: use another id, or remove it first",
         );
     }
-    let cycle = cycle(known.map_or(Cycle::NONE, |known| known.cycle), period, clock)?;
+    let window = changed_window(known.map_or(Window::NONE, |known| known.window), window)?;
     if known.is_none() && account.limits.len() >= draft.limits.limits_max {
         let bound = ("limits_max", draft.limits.limits_max);
         return draft.busy(bound, None, "the account has as many as allowed: remove one");
     }
-    Ok(PlannedLimit::Set { known, id, counted, amount, cycle })
+    Ok(PlannedLimit::Set { known, id, counted, amount, window })
 }
 
 impl PlannedLimit {
@@ -47,20 +47,36 @@ impl PlannedLimit {
                 draft.record(Op::RemoveLimit(id));
                 Ok(0)
             }
-            PlannedLimit::Set { known, id, counted, amount, cycle } => {
+            PlannedLimit::Set { known, id, counted, amount, window } => {
                 let limit = match known {
-                    Some(known) => known,
-                    None => begin(draft, id, counted)?,
+                    Some(known) => up_to_now(draft, known),
+                    None => new_limit(draft, id, counted)?,
                 };
-                let limit = set(draft, Limit { amount, ..limit }, cycle)?;
+                let limit = set(draft, Limit { amount, ..limit }, window)?;
                 draft.record(Op::SetLimit(Box::new(limit)));
-                Ok(draft.account().left_in(&limit, draft.now))
+                Ok(limit.left(draft.account().held_in(&limit)))
             }
         }
     }
 }
 
-fn cycle(before: Cycle, period: Option<Period>, clock: PeriodClock) -> Step<Cycle> {
+/// Returns the window after a command. Spans have been checked with the fields.
+fn changed_window(before: Window, terms: WindowTerms) -> Step<Window> {
+    let span = |ms| Span::new(ms).map_or_else(|| reject(Code::Invalid, CLOCK_WITHOUT_PERIOD), Ok);
+    match terms {
+        WindowTerms::UNSAID => Ok(before),
+        WindowTerms::Rolling { span_ms } => span(span_ms).map(Window::Rolling),
+        WindowTerms::Rate { span_ms, burst } => {
+            span(span_ms).map(|span| Window::Rate { span, burst })
+        }
+        WindowTerms::Period { period, clock } => {
+            let before = before.cycle().unwrap_or(Cycle::NONE);
+            changed_cycle(before, period, clock).map(Window::Period)
+        }
+    }
+}
+
+fn changed_cycle(before: Cycle, period: Option<Period>, clock: PeriodClock) -> Step<Cycle> {
     let period = period.unwrap_or(before.period);
     if period == Period::None && clock.is_given() {
         return reject(Code::Invalid, CLOCK_WITHOUT_PERIOD);
@@ -69,8 +85,21 @@ fn cycle(before: Cycle, period: Option<Period>, clock: PeriodClock) -> Step<Cycl
     if cycle.is_valid() { Ok(cycle) } else { reject(Code::Invalid, BEGIN_RANGE) }
 }
 
-/// Returns a new limit, whose `held` counts the holds that exist already. The host has loaded every session.
-fn begin(draft: &Draft<'_>, id: Name, counted: LimitSubject) -> Step<Limit> {
+/// Returns a limit of the account as it is now. Of a rolling limit the parts that are over are dropped first; `since`
+/// is then the version from which on refunds are taken out of what is used.
+fn up_to_now(draft: &mut Draft<'_>, known: Limit) -> Limit {
+    let place = draft.account().limits.iter().position(|limit| limit.id == known.id);
+    if let (Some(place), Some(start)) = (place, draft.account().begins(&known, draft.now)) {
+        let limit = LimitAt(u8::try_from(place).unwrap_or(u8::MAX));
+        draft.record(Op::BeginLimitPeriod { limit, start });
+    }
+    let known = *draft.account().limit(known.id).unwrap_or(&known);
+    let first = draft.account().parts_of(&known).first();
+    Limit { since: first.map_or(known.since, |part| part.since), parts: 0, ..known }
+}
+
+/// Returns a limit without a window, whose `held` counts the holds that exist already. The host has loaded every session.
+fn new_limit(draft: &Draft<'_>, id: Name, counted: LimitSubject) -> Step<Limit> {
     let items = draft.account().sessions.iter().flat_map(|session| &session.items);
     let of_it = items.filter(|item| counted.has(item.unit, Some(item.key)));
     let held: i128 = of_it.map(|item| i128::from(item.outstanding())).sum();
@@ -78,23 +107,27 @@ fn begin(draft: &Draft<'_>, id: Name, counted: LimitSubject) -> Step<Limit> {
         id,
         counted,
         amount: 0,
-        cycle: Cycle::NONE,
+        window: Window::NONE,
         period_start: Cycle::NONE.start(draft.now),
         since: draft.next_version(),
         used: 0,
+        drained: 0,
         overrun: 0,
         held: i64::try_from(held).map_err(|_| OVERFLOW)?,
         told: 0,
+        parts: 0,
     })
 }
 
-/// Returns the limit with its amount and this cycle. A new period resets `used`, and a changed cycle does not.
-fn set(draft: &Draft<'_>, mut limit: Limit, cycle: Cycle) -> Step<Limit> {
-    if let Some(start) = limit.cycle.begun_after(limit.period_start, draft.now) {
-        limit.begin(start, draft.next_version());
-    }
-    if cycle != limit.cycle {
-        limit.change_cycle(cycle, draft.now);
+/// Returns the limit with its amount and this window. A changed window keeps what is used.
+fn set(draft: &Draft<'_>, mut limit: Limit, window: Window) -> Step<Limit> {
+    if window != limit.window {
+        let has_periods = limit.window.cycle().is_some() && window.cycle().is_some();
+        limit.change_window(window, draft.now);
+        // What is used at another window begins now; of nothing, no refund takes anything.
+        if limit.used == 0 && !has_periods {
+            limit.since = draft.next_version();
+        }
     }
     let held = draft.account().held_in(&limit);
     limit.used.checked_add(held).ok_or(OVERFLOW)?;
@@ -164,7 +197,7 @@ impl CountedUnits {
     pub(super) fn begin(self, draft: &mut Draft<'_>) {
         if !draft.account().limits.is_empty() {
             self.each(draft, |draft, at, limit| {
-                if let Some(start) = limit.cycle.begun_after(limit.period_start, draft.now) {
+                if let Some(start) = draft.account().begins(&limit, draft.now) {
                     draft.record(Op::BeginLimitPeriod { limit: at, start });
                 }
                 Ok(())
@@ -197,16 +230,16 @@ impl CountedUnits {
         })
     }
 
-    /// Takes a refunded amount out of the counted use, if the debit counted in the present period: it was committed
-    /// with the account's version `debited`.
+    /// Takes a refunded amount out of the counted use, if the debit still counts: it was committed with the account's
+    /// version `debited`.
     #[inline]
     pub(super) fn uncount(self, draft: &mut Draft<'_>, amount: i64, debited: u64) {
         if !draft.account().limits.is_empty() {
             self.each(draft, |draft, at, limit| {
-                let is_present = limit.cycle.begun_after(limit.period_start, draft.now).is_none();
-                let amount = amount.min(limit.used);
-                if is_present && debited >= limit.since && amount > 0 {
-                    draft.record(Op::UncountUse { limit: at, amount });
+                let (part, counted) = draft.account().counted_of(&limit, debited, draft.now);
+                let amount = amount.min(counted);
+                if amount > 0 {
+                    draft.record(Op::UncountUse { limit: at, part, amount });
                 }
                 Ok(())
             })

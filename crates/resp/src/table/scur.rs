@@ -237,13 +237,15 @@ pub(super) const COMMANDS: &[Spec] = &[
         arity: -5,
         flags: WRITE,
         memory: Memory::ForNew,
-        summary: "Limits what may be used of a unit in a period, or how many sessions may be open; changes or removes a limit. Amount: what is left of it.",
-        term: "spending limit, policy counter (TS 29.594)",
-        grammar: "account txn limit (UNIT unit [ITEM key] AMOUNT n [PERIOD period] [OFFSET minutes] [ZONE zone] [BEGIN n] | SESSIONS AMOUNT n | REMOVE)",
+        summary: "Limits what may be used of a unit in a period, in a rolling span or at a rate, or how many sessions may be open; changes or removes a limit. Amount: what is left of it.",
+        term: "spending limit, policy counter (TS 29.594), rate limit",
+        grammar: "account txn limit (UNIT unit [ITEM key] AMOUNT n [PERIOD period] [OFFSET minutes] [ZONE zone] [BEGIN n] [ROLLING span] [RATE span] [BURST n] | SESSIONS AMOUNT n | REMOVE)",
         reply: AMOUNT_REPLY,
         codes: &[Invalid, UnknownAccount, RequestMismatch, UnknownLimit, Busy, Overflow],
         notes: "PERIOD, OFFSET, ZONE and BEGIN are as of CREATE. Others than before keep what is used: it counts until the present period is over. A clock that is set back\n\
-                over midnight does not end the same day again. To begin at 0, remove the limit and make it again.",
+                over midnight does not end the same day again. To begin at 0, remove the limit and make it again.\n\
+                In place of a period: with ROLLING a use counts for the span (`60s`, `5h`, `30d`), and at most a thirtieth of it longer. With RATE use drains evenly, the amount in\n\
+                each span; BURST, the amount unless given, is the most that may be used and held at once.",
         example: "SCUR.LIMIT alice txn-7 a-day UNIT cent PERIOD day AMOUNT 500",
         ..BASE
     },
@@ -417,7 +419,7 @@ pub(super) const COMMANDS: &[Spec] = &[
                 buckets: array of [id, unit, available, held, floor, priority, valid_from, valid_to] (valid_to nil when none)\n\
                 a bucket with an allowance has one more: [period, zone, amount, refills_at] (zone: minutes ahead of UTC, or a name; refills_at nil when it ends before), and begin and rollover and debt and owed where they are not the usual ones (only begin, where the others are; owed: what refills do not pay)\n\
                 counters: array of [id, unit, value, period, resets_at] (resets_at nil for period none), and zone and begin where they are not UTC and the usual one\n\
-                limits: array of [id, unit, item, amount, used, held, left, overrun, period, zone, resets_at] (unit and item nil for open sessions, item nil for all of a unit, resets_at nil for period none), and begin where it is not the usual one\n\
+                limits: array of [id, unit, item, amount, used, held, left, overrun, period, zone, resets_at] (unit and item nil for open sessions, item nil for all of a unit, period `rolling 5h` or `rate 1m` where it is none, resets_at nil for period none), and begin and burst where the begin is not the usual one, or the burst of a rate is not its amount (begin nil then)\n\
                 sessions: array of [id, version, deadline]",
         codes: &[Invalid, UnknownAccount],
         example: "SCUR.GET alice",

@@ -99,8 +99,7 @@ impl Requests {
         let set = |counted, amount| LimitTerms::Set {
             counted,
             amount,
-            period: None,
-            clock: scurry_ledger::PeriodClock::NONE,
+            window: scurry_ledger::WindowTerms::UNSAID,
         };
         let of = |unit, item| LimitSubject::Units { unit: name(unit), item };
         let (limit, terms) = match random.below(5) {

@@ -4,7 +4,7 @@ use super::{BUCKETS, Generator};
 use crate::{Op, Pair, key, name};
 use scurry_ledger::{
     Bucket, BucketAttributes, Cycle, DebitedItem, DebtRule, ItemAmount, LimitSubject, LimitTerms,
-    Name, NamedZone, Period, PeriodClock, Time, Zone,
+    Name, NamedZone, Period, PeriodClock, Time, WindowTerms, Zone,
 };
 
 const TXNS: &[&str] = &["t0", "t1", "t2", "t3", "t4", "t5", "t6", "t7", "t8", "t9"];
@@ -295,7 +295,7 @@ impl Generator {
         let mut limits = pair.account.iter().flat_map(|account| &account.limits);
         let limit = limits.find(|limit| limit.held > 0 && limit.held <= limit.amount)?;
         let (counted, amount) = (limit.counted, limit.held / 2);
-        let terms = LimitTerms::Set { counted, amount, period: None, clock: PeriodClock::NONE };
+        let terms = LimitTerms::Set { counted, amount, window: WindowTerms::UNSAID };
         Some(Op::Limit { txn: self.txn(), limit: limit.id, terms })
     }
 
@@ -342,8 +342,29 @@ impl Generator {
                 period = Some(self.random.pick(&[Period::Minute, Period::Minutes(90)]));
             }
         }
-        let terms = LimitTerms::Set { counted, amount, period, clock };
+        let is_window = counted != LimitSubject::Sessions && self.random.one_in(3);
+        let window = match is_window {
+            true => self.window(),
+            false => WindowTerms::Period { period, clock },
+        };
+        let terms = LimitTerms::Set { counted, amount, window };
         Op::Limit { txn, limit: name(limit), terms }
+    }
+
+    /// Returns a rolling span or a rate, now and then one that is refused.
+    fn window(&mut self) -> WindowTerms {
+        let spans = [1_000, 1_000, 3_000, 3_007, 60_000, 60_000, 18_000_000, 999];
+        let span_ms = self.random.pick(&spans);
+        if self.random.one_in(2) {
+            return WindowTerms::Rolling { span_ms };
+        }
+        let burst = match self.random.below(6) {
+            0..3 => None,
+            3 if self.huge => Some(i64::MAX),
+            3 => Some(self.random.between(0, 2)),
+            _ => Some(self.random.between(1, 60)),
+        };
+        WindowTerms::Rate { span_ms, burst }
     }
 }
 

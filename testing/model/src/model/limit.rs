@@ -1,9 +1,11 @@
 //! Section 14: limits.
 
 use super::calendar::Zone;
-use super::state::{Limit, State};
+use super::state::{Limit, State, Window};
 use super::{Context, ReportedThreshold, calendar, require};
-use scurry_ledger::{Code, Command, LimitSubject, LimitTerms, Name, Period, PeriodClock};
+use scurry_ledger::{
+    Code, Command, LimitSubject, LimitTerms, Name, Period, PeriodClock, WindowTerms,
+};
 use std::collections::BTreeMap;
 
 /// Returns the highest threshold that each limit has reported in the period of `now`.
@@ -42,16 +44,105 @@ impl Limit {
         }
     }
 
-    fn period_at(&self, moment: i64) -> i64 {
-        self.zone.number(moment)
+    /// Returns the most that may be used and held at once.
+    pub(super) fn most(&self) -> i128 {
+        match self.window {
+            Window::Rate { burst: Some(burst), .. } => burst,
+            _ => self.amount,
+        }
     }
 
-    /// Returns when `used` becomes 0, of a limit that was read at a moment.
-    pub(super) fn resets_at(&self) -> Option<i64> {
-        let year_6429 = 140_737_488_355_327;
-        let end = self.zone.next_start(self.written_at);
-        (self.zone != Zone::NONE && end <= year_6429).then_some(end)
+    /// Returns whether a later period than that of the last write has begun.
+    fn is_over(&self, zone: Zone, now: i64) -> bool {
+        zone.number(self.written_at) < zone.number(now)
     }
+
+    /// Returns when `used` becomes 0 if nothing more is used, of a limit that was read at a moment.
+    pub(super) fn resets_at(&self) -> Option<i64> {
+        let end = match &self.window {
+            Window::Periods(zone) if *zone == Zone::NONE => return None,
+            Window::Periods(zone) => zone.next_start(self.written_at),
+            Window::Rolling { span, parts } => {
+                let used = parts.iter().filter(|(_, used)| **used > 0);
+                used.map(|(part, _)| part_end(*span, *part)).max()?
+            }
+            Window::Rate { .. } if self.used == 0 || self.amount == 0 => return None,
+            Window::Rate { level, .. } => {
+                let ms = (level + self.amount - 1) / self.amount;
+                self.written_at.saturating_add(i64::try_from(ms).unwrap_or(i64::MAX))
+            }
+        };
+        Some(end).filter(|&end| end <= YEAR_6429)
+    }
+
+    /// Sets `used` from the parts or the level.
+    fn sum_up(&mut self) {
+        match &self.window {
+            Window::Periods(_) => {}
+            Window::Rolling { parts, .. } => self.used = parts.values().sum(),
+            Window::Rate { span, level, .. } => {
+                let span = i128::from(*span);
+                self.used = (level + span - 1) / span;
+            }
+        }
+    }
+
+    /// Adds use, or takes it back, at the moment of the last write; a part of it is named by its number.
+    fn add(&mut self, used: i128, to: i64) {
+        match &mut self.window {
+            Window::Periods(_) => self.used = (self.used + used).max(0),
+            Window::Rolling { parts, .. } => {
+                let part = parts.entry(to).or_default();
+                *part = (*part + used).max(0);
+            }
+            Window::Rate { span, level, .. } => {
+                *level = (*level + used * i128::from(*span)).max(0);
+            }
+        }
+        self.sum_up();
+    }
+
+    /// Returns the number of the part of a rolling span that contains a moment; 0 of another window.
+    fn part_at(&self, moment: i64) -> i64 {
+        match self.window {
+            Window::Rolling { span, .. } => moment.div_euclid(part_len(span)),
+            _ => 0,
+        }
+    }
+
+    /// Lets use go that counts no more at a moment.
+    fn pass(&mut self, now: i64) {
+        let amount = self.amount;
+        match &mut self.window {
+            Window::Periods(_) => {}
+            Window::Rolling { span, parts } => {
+                let span = *span;
+                parts.retain(|part, _| now < part_end(span, *part));
+                self.debits.retain(|(_, part)| now < part_end(span, *part));
+            }
+            Window::Rate { span, level, .. } => {
+                let passed = i128::from(now - self.written_at);
+                *level = (*level - amount * passed).max(0);
+                if *level < i128::from(*span) {
+                    self.debits = vec![];
+                }
+            }
+        }
+        self.written_at = now;
+        self.sum_up();
+    }
+}
+
+const YEAR_6429: i64 = 140_737_488_355_327;
+
+/// Returns the length of the thirtieth part of a span, rounded up.
+fn part_len(span: i64) -> i64 {
+    (span + 29) / 30
+}
+
+/// Returns the first moment at which the last ms of a part is as old as the span.
+fn part_end(span: i64, part: i64) -> i64 {
+    (part + 1) * part_len(span) - 1 + span
 }
 
 impl State {
@@ -65,14 +156,22 @@ impl State {
         counted.flat_map(|item| &item.slices).map(|slice| slice.1).sum()
     }
 
-    /// Returns a limit as read at a moment: in a later period than that of the last write nothing is used.
+    /// Returns a limit as read at a moment: use that counts no more is gone.
     pub(crate) fn limit_at(&self, limit: &Limit, now: i64) -> Limit {
         let mut read = limit.clone();
-        if limit.period_at(limit.written_at) < limit.period_at(now) {
-            (read.used, read.told) = (0, 0);
-            read.overrun = (self.held_of(limit) - limit.amount).max(0);
-            read.debits = vec![];
-            read.written_at = now;
+        if let Window::Periods(zone) = limit.window {
+            // In a later period than that of the last write nothing is used.
+            if limit.is_over(zone, now) {
+                (read.used, read.told) = (0, 0);
+                read.overrun = (self.held_of(limit) - limit.amount).max(0);
+                read.debits = vec![];
+                read.written_at = now;
+            }
+        } else {
+            read.pass(now);
+            let above = read.used + self.held_of(limit) - read.most();
+            read.overrun = read.overrun.min(above.max(0));
+            read.told = read.told.min(reached(&read));
         }
         read
     }
@@ -80,7 +179,7 @@ impl State {
     /// Returns how much a limit leaves at a moment.
     pub(crate) fn left_of(&self, limit: &Limit, now: i64) -> i128 {
         let read = self.limit_at(limit, now);
-        (read.amount - read.used - self.held_of(limit)).max(0)
+        (read.most() - read.used - self.held_of(limit)).max(0)
     }
 
     /// Returns the limit that leaves the least of a unit, and how much; the first of several.
@@ -135,10 +234,10 @@ impl State {
         self.after_use(unit, key, (amount, amount), &left);
         let place = self.transactions.len();
         let counting = self.limits.iter_mut().filter(|limit| limit.counts(unit, key));
-        counting.for_each(|limit| limit.debits.push(place));
+        counting.for_each(|limit| limit.debits.push((place, limit.part_at(now))));
     }
 
-    /// Counts a refund of a debit: the limits that counted the debit in the present period give it back.
+    /// Counts a refund of a debit: the limits for which the debit still counts give it back.
     pub(crate) fn refund_counts(
         &mut self,
         (unit, key): (&str, Option<&str>),
@@ -148,9 +247,17 @@ impl State {
     ) {
         let place = self.transactions.iter().rposition(|known| known.id == debit);
         for limit in self.limits.iter_mut().filter(|limit| limit.counts(unit, key)) {
-            let present = limit.period_at(limit.written_at) >= limit.period_at(now);
-            if present && place.is_some_and(|place| limit.debits.contains(&place)) {
-                limit.used = (limit.used - amount).max(0);
+            let mut read = limit.clone();
+            match limit.window {
+                Window::Periods(zone) if limit.is_over(zone, now) => continue,
+                Window::Periods(_) => {}
+                // What is noted of an excess and of thresholds is lowered by the next use.
+                _ => read.pass(now),
+            }
+            let counted = read.debits.iter().find(|(of, _)| Some(*of) == place).copied();
+            if let Some((_, part)) = counted {
+                read.add(-amount, part);
+                *limit = read;
             }
         }
     }
@@ -165,7 +272,7 @@ impl State {
     ) {
         let counting = self.limits.iter_mut().filter(|limit| limit.counts(unit, key));
         for (limit, left) in counting.zip(left) {
-            limit.used += used;
+            limit.add(used, limit.part_at(limit.written_at));
             // Use beyond the holds takes up the rest of the limit before it counts as overrun.
             limit.overrun = (limit.overrun + (beyond - left).max(0)).min(i64::MAX.into());
             limit.told = limit.told.max(reached(limit));
@@ -175,7 +282,7 @@ impl State {
 
 /// Returns the highest threshold reached, percent; 0 for none.
 fn reached(limit: &Limit) -> i128 {
-    let is_reached = |percent: i128| limit.used > 0 && limit.used * 100 >= limit.amount * percent;
+    let is_reached = |percent: i128| limit.used > 0 && limit.used * 100 >= limit.most() * percent;
     if is_reached(100) {
         100
     } else if is_reached(80) {
@@ -195,7 +302,7 @@ pub(super) fn execute(
 ) -> Result<i128, Code> {
     let now = context.now;
     let place = state.limits.iter().position(|limit| limit.id == id.as_str());
-    let LimitTerms::Set { counted, amount, period, clock } = terms else {
+    let LimitTerms::Set { counted, amount, window } = terms else {
         state.limits.remove(place.ok_or(Code::UnknownLimit)?);
         require(!full, Code::Busy)?;
         return Ok(0);
@@ -206,38 +313,18 @@ pub(super) fn execute(
             Some((unit.as_str().to_string(), item.map(|key| key.to_string())))
         }
     };
-    let (old, new_period) = match place {
-        Some(place) => {
-            let known = state.limits[place].clone();
-            require(known.counted == counted, Code::Invalid)?;
-            let new_period = period.unwrap_or(known.zone.period);
-            (Some(known), new_period)
-        }
-        None => (None, period.unwrap_or(Period::None)),
-    };
-    require(clock == PeriodClock::NONE || new_period != Period::None, Code::Invalid)?;
-    let zone = Zone::given(new_period, &clock, old.as_ref().map(|old| old.zone));
-    require(zone.is_fine(), Code::Invalid)?;
+    let old = place.map(|place| state.limits[place].clone());
+    require(old.as_ref().is_none_or(|old| old.counted == counted), Code::Invalid)?;
+    let window = next_window(old.as_ref().map(|old| &old.window), window)?;
     require(place.is_some() || state.limits.len() < context.limits.limits_max, Code::Busy)?;
     require(!full, Code::Busy)?;
     let mut limit = match old {
-        Some(old) => {
-            let mut kept = state.limit_at(&old, now);
-            let old_zone = std::mem::replace(&mut kept.zone, zone);
-            if (old_zone.period, old_zone.begin) != (zone.period, zone.begin) {
-                kept.written_at = now;
-            } else if old_zone != zone {
-                // Its use counts in the period with the number that it had, or in the present one if that is later.
-                let same = calendar::same_period(old_zone, zone, kept.written_at);
-                kept.written_at = same.max(now);
-            }
-            kept
-        }
+        Some(old) => moved(state.limit_at(&old, now), window, now),
         None => Limit {
             id: id.as_str().to_string(),
             counted,
             amount: 0,
-            zone,
+            window,
             written_at: now,
             used: 0,
             overrun: 0,
@@ -246,7 +333,7 @@ pub(super) fn execute(
         },
     };
     limit.amount = amount.into();
-    limit.overrun = (limit.used + state.held_of(&limit) - limit.amount).max(0);
+    limit.overrun = (limit.used + state.held_of(&limit) - limit.most()).max(0);
     limit.told = reached(&limit);
     let left = state.left_of(&limit, now);
     match place {
@@ -257,16 +344,84 @@ pub(super) fn execute(
     Ok(left)
 }
 
+/// Returns the window that a command sets, with nothing used in it.
+fn next_window(old: Option<&Window>, terms: WindowTerms) -> Result<Window, Code> {
+    Ok(match terms {
+        WindowTerms::Rolling { span_ms } => {
+            Window::Rolling { span: span_ms, parts: BTreeMap::new() }
+        }
+        WindowTerms::Rate { span_ms, burst } => {
+            Window::Rate { span: span_ms, burst: burst.map(i128::from), level: 0 }
+        }
+        WindowTerms::Period { period, clock } => {
+            let before = match old {
+                Some(Window::Periods(zone)) => Some(*zone),
+                Some(other) if period.is_none() && clock == PeriodClock::NONE => {
+                    return Ok(other.clone());
+                }
+                _ => None,
+            };
+            let usual = before.map_or(Period::None, |zone| zone.period);
+            let period = period.unwrap_or(usual);
+            require(clock == PeriodClock::NONE || period != Period::None, Code::Invalid)?;
+            let zone = Zone::given(period, &clock, before);
+            require(zone.is_fine(), Code::Invalid)?;
+            Window::Periods(zone)
+        }
+    })
+}
+
+/// Returns a limit as read at a moment with another window: what is used stays.
+fn moved(mut limit: Limit, window: Window, now: i64) -> Limit {
+    let old = std::mem::replace(&mut limit.window, window.clone());
+    match (&old, &window) {
+        (Window::Periods(old), Window::Periods(zone)) => {
+            if (old.period, old.begin) != (zone.period, zone.begin) {
+                limit.written_at = now;
+            } else if old != zone {
+                // Its use counts in the period with the number that it had, or in the present one if that is later.
+                let same = calendar::same_period(*old, *zone, limit.written_at);
+                limit.written_at = same.max(now);
+            }
+        }
+        (Window::Rolling { span, .. }, Window::Rolling { span: other, .. }) if span == other => {
+            limit.window = old;
+        }
+        (Window::Rate { span, level, .. }, Window::Rate { span: other, burst, .. })
+            if span == other =>
+        {
+            limit.window = Window::Rate { span: *span, burst: *burst, level: *level };
+        }
+        _ => {
+            let used = std::mem::take(&mut limit.used);
+            limit.written_at = now;
+            let part = limit.part_at(now);
+            limit.debits.iter_mut().for_each(|(_, of)| *of = part);
+            if used == 0 {
+                limit.debits = vec![];
+            }
+            limit.add(used, part);
+        }
+    }
+    limit
+}
+
 /// Checks the fields of LIMIT.
 pub(super) fn is_fine(terms: &LimitTerms) -> bool {
-    let LimitTerms::Set { counted, amount, period, clock } = terms else { return true };
-    let zone = clock_is_fine(*period, clock);
-    let periodical = period.is_some() || *clock != PeriodClock::NONE;
-    let without = *counted == LimitSubject::Sessions || *period == Some(Period::None);
-    *amount >= 0
-        && zone
-        && !(*counted == LimitSubject::Sessions && periodical)
-        && !(without && *clock != PeriodClock::NONE)
+    let LimitTerms::Set { counted, amount, window } = terms else { return true };
+    let second_to_9999_days = 1_000..=9_999 * 24 * 60 * 60 * 1_000;
+    let window_is_fine = match window {
+        WindowTerms::Period { period, clock } => {
+            clock_is_fine(*period, clock)
+                && (*period != Some(Period::None) || *clock == PeriodClock::NONE)
+        }
+        WindowTerms::Rolling { span_ms } => second_to_9999_days.contains(span_ms),
+        WindowTerms::Rate { span_ms, burst } => {
+            second_to_9999_days.contains(span_ms) && burst.is_none_or(|burst| burst > 0)
+        }
+    };
+    let says_nothing = *window == WindowTerms::Period { period: None, clock: PeriodClock::NONE };
+    *amount >= 0 && window_is_fine && (*counted != LimitSubject::Sessions || says_nothing)
 }
 
 /// Checks OFFSET, ZONE and BEGIN: one zone at most, at most 14 hours from UTC, and a begin that the period can have.

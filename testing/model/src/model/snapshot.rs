@@ -165,7 +165,7 @@ impl Snapshot {
             }),
         };
         let limit = |l: &scurry_ledger::Limit| {
-            let read = l.at(now);
+            let read = account.limit_at(l, now);
             LimitShot {
                 id: l.id.as_str().to_string(),
                 counted: match l.counted {
@@ -175,13 +175,13 @@ impl Snapshot {
                     }
                 },
                 amount: l.amount.into(),
-                period: shown(l.cycle),
+                period: shown_window(l.window),
                 used: read.used.into(),
                 overrun: read.overrun.into(),
                 held: account.held_in(l).into(),
                 left: account.left_in(l, now).into(),
                 told: read.told.into(),
-                resets_at: read.resets_at(now).map(|time| time.0),
+                resets_at: account.limit_resets_at(l, now).map(|time| time.0),
             }
         };
         let text = |bytes: &[u8]| bytes.iter().map(|&byte| char::from(byte)).collect::<String>();
@@ -286,7 +286,7 @@ impl Snapshot {
                 id: l.id.clone(),
                 counted: l.counted.clone(),
                 amount: l.amount,
-                period: l.zone.shown(),
+                period: l.window.shown(),
                 used: read.used,
                 overrun: read.overrun,
                 held: state.held_of(l),
@@ -307,6 +307,25 @@ impl Snapshot {
             sessions: state.sessions.iter().map(|(id, s)| (id.clone(), session(s))).collect(),
             tombstones: state.tombstones(now).count(),
             transactions: state.remembered(now).count(),
+        }
+    }
+}
+
+/// Returns the window of a limit of the ledger: period, zone and begin, or its kind, span and burst.
+fn shown_window(window: scurry_ledger::Window) -> String {
+    match window {
+        scurry_ledger::Window::Period(cycle) => shown(cycle),
+        scurry_ledger::Window::Rolling(span) => format!("rolling {}", span.ms()),
+        scurry_ledger::Window::Rate { span, burst } => format!("rate {} {burst:?}", span.ms()),
+    }
+}
+
+impl super::state::Window {
+    fn shown(&self) -> String {
+        match self {
+            Self::Periods(zone) => zone.shown(),
+            Self::Rolling { span, .. } => format!("rolling {span}"),
+            Self::Rate { span, burst, .. } => format!("rate {span} {burst:?}"),
         }
     }
 }

@@ -84,15 +84,32 @@ pub(crate) struct Limit {
     /// Unit and item key that count; None for open sessions.
     pub(crate) counted: Option<(String, Option<String>)>,
     pub(crate) amount: i128,
-    pub(crate) zone: Zone,
+    pub(crate) window: Window,
     /// Time in the period to which `used`, `overrun` and `told` belong; after a change of the zone it may be to come.
     pub(crate) written_at: i64,
     pub(crate) used: i128,
     pub(crate) overrun: i128,
     /// Highest threshold reported, percent of the amount.
     pub(crate) told: i128,
-    /// Indexes of the counted debits among all transactions.
-    pub(crate) debits: Vec<usize>,
+    /// Indexes of the counted debits among all transactions, each with the number of the part of a rolling span.
+    pub(crate) debits: Vec<(usize, i64)>,
+}
+
+/// How long a use counts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Window {
+    Periods(Zone),
+    Rolling {
+        span: i64,
+        /// Use in each part of the span, by its number from 1970.
+        parts: BTreeMap<i64, i128>,
+    },
+    Rate {
+        span: i64,
+        burst: Option<i128>,
+        /// Level of what is used, in units of which one use has as many as the span has ms.
+        level: i128,
+    },
 }
 
 #[derive(Clone, Debug)]

@@ -250,8 +250,7 @@ fn every_short_life_of_a_limit() {
     let of_item = LimitTerms::Set {
         counted: LimitSubject::Units { unit: name("u"), item: Some(1.into()) },
         amount: 1,
-        period: None,
-        clock: scurry_ledger::PeriodClock::NONE,
+        window: scurry_ledger::WindowTerms::UNSAID,
     };
     let mut letters = ops(vec![
         Op::limit("a", "l", "u", 2, Some(Period::Hour)),

@@ -10,3 +10,4 @@ mod late_use;
 mod limits;
 mod order;
 mod sessions;
+mod spans;

@@ -5,7 +5,7 @@
 
 use scurry_ledger::{
     Answer, BucketAttributes, Code, LimitSubject, LimitTerms, Limits, Overrun, Period, PeriodClock,
-    SessionOptions, Time, view,
+    SessionOptions, Time, WindowTerms, view,
 };
 use scurry_model::{CommandOrTick, Event, Op, Pair, Random, Request, StepResult, name};
 use std::collections::BTreeMap;
@@ -98,7 +98,8 @@ fn moving_a_window_never_frees_use() {
         let set = |txn: String, period, offset: i16| {
             let counted = LimitSubject::Units { unit: name("u"), item: None };
             let clock = PeriodClock::with_offset(offset.into());
-            let terms = LimitTerms::Set { counted, amount, period, clock };
+            let terms =
+                LimitTerms::Set { counted, amount, window: WindowTerms::Period { period, clock } };
             Op::Limit { txn, limit: name("l"), terms }
         };
         let (txn, mut offset) = (run.txn(), run.offset());
@@ -168,8 +169,9 @@ impl Run {
     /// Returns what is used of the limit, and when it resets.
     fn shown(&self) -> (i64, i64) {
         let account = self.pair.account.as_ref().expect("an account");
-        let limit = account.limits[0].at(Time(self.now));
-        (limit.used, limit.resets_at(Time(self.now)).map_or(i64::MAX, |time| time.0))
+        let (limit, now) = (&account.limits[0], Time(self.now));
+        let resets_at = account.limit_resets_at(limit, now);
+        (account.limit_at(limit, now).used, resets_at.map_or(i64::MAX, |time| time.0))
     }
 
     /// Returns what open sessions hold at present.

@@ -4,8 +4,8 @@ use scurry_codec::{Checksum, Seal};
 use scurry_ledger::{
     Allowance, BucketNo, BucketTerms, Cause, Change, Code, Cycle, DebitPart, DebitedItem, DebtRule,
     Id, ItemAnswer, ItemAnswers, ItemAt, ItemKey, LateAnswer, Limit, LimitAt, LimitSubject, Name,
-    Op, Overrun, PackedAnswer, Period, Posting, SessionAt, SessionTerms, Status, StoredAnswer,
-    Time, Tombstone, TombstoneKind, Transaction,
+    Op, Overrun, PackedAnswer, Period, Posting, SessionAt, SessionTerms, Span, Status,
+    StoredAnswer, Time, Tombstone, TombstoneKind, Transaction, Window,
 };
 
 pub(crate) const CHECKSUM: Checksum = crc32c::crc32c_append;
@@ -38,18 +38,37 @@ pub(crate) fn flipped(bytes: &[u8]) -> impl Iterator<Item = (usize, Vec<u8>)> {
 }
 
 fn set_limit(counted: LimitSubject, cycle: Cycle, told: u8) -> Op {
-    Op::SetLimit(Box::new(Limit {
+    Op::SetLimit(Box::new(limit(counted, Window::Period(cycle), cycle.start(AT), told)))
+}
+
+/// Returns a limit with a window, which has no parts.
+pub(crate) fn limit(counted: LimitSubject, window: Window, period_start: Time, told: u8) -> Limit {
+    Limit {
         id: name("a-day"),
         counted,
         amount: 1_000,
-        cycle,
-        period_start: cycle.start(AT),
+        window,
+        period_start,
         since: 300,
         used: 850,
+        drained: 0,
         overrun: 1,
         held: 151,
         told,
-    }))
+        parts: 0,
+    }
+}
+
+/// Returns limits with windows that have no periods.
+pub(crate) fn windows() -> [Limit; 3] {
+    let all = LimitSubject::Units { unit: name("tokens"), item: None };
+    let span = |ms| Span::new(ms).expect("a span");
+    let rate = |ms, burst| Window::Rate { span: span(ms), burst };
+    [
+        limit(all, Window::Rolling(span(18_000_000)), AT.plus_ms(-600_000), 80),
+        limit(all, rate(60_000, None), AT, 0),
+        Limit { drained: 999, ..limit(all, rate(1_000, Some(i64::MAX)), AT.plus_ms(-5), 0) },
+    ]
 }
 
 /// Returns a Change with each op, with short and long fields, in the order of the ops' numbers.
@@ -76,8 +95,8 @@ pub(crate) fn every_op() -> Change {
     };
     let answered =
         TombstoneKind::Answered { request: 9, digest: u64::MAX, code: Code::ServiceDenied, items };
-    let limit = Cause::Limit(name("a-day"));
-    let causes = [Cause::Balance, Cause::NoBucket, limit, Cause::Chain, Cause::Status];
+    let by_limit = Cause::Limit(name("a-day"));
+    let causes = [Cause::Balance, Cause::NoBucket, by_limit, Cause::Chain, Cause::Status];
     let denied = causes.map(|cause| item(Code::CreditLimitReached, 0, 7, cause));
     let denied = TombstoneKind::Answered {
         request: 9,
@@ -114,7 +133,7 @@ pub(crate) fn every_op() -> Change {
     let short = BucketTerms { priority: 100, valid_from: Time(0), valid_to: None, floor: 0 };
     let of_item = |key| LimitSubject::Units { unit: name("octets"), item: Some(key) };
     let a_day = Cycle::fixed(Period::Day, -90);
-    let ops = vec![
+    let mut ops = vec![
         Op::Create(Status::Suspended),
         Op::Delete,
         Op::SetStatus(Status::Closed),
@@ -220,11 +239,11 @@ pub(crate) fn every_op() -> Change {
         Op::RemoveLimit(name("a-day")),
         Op::BeginLimitPeriod { limit: LimitAt(3), start: AT.plus_ms(-3_600_000) },
         Op::CountUse { limit: LimitAt(15), used: 300, overrun: 0 },
-        Op::UncountUse { limit: LimitAt(0), amount: i64::MAX },
+        Op::UncountUse { limit: LimitAt(0), part: 0, amount: i64::MAX },
         Op::ReachThreshold { limit: name("a-day"), percent: 80, used: 81, amount: 100 },
         bury("denied", denied),
         deny(Cause::Balance),
-        deny(limit),
+        deny(by_limit),
         Op::AddItem {
             session: SessionAt(3),
             key: ItemKey::new(b"10.4711").expect("a key"),
@@ -256,6 +275,8 @@ pub(crate) fn every_op() -> Change {
             debt: DebtRule::Carry,
             owed: 9,
         }),
+        Op::UncountUse { limit: LimitAt(3), part: 30, amount: 1 },
     ];
+    ops.extend(windows().map(|limit| Op::SetLimit(Box::new(limit))));
     Change { at: AT, ops }
 }

@@ -217,7 +217,9 @@ impl Step<'_> {
         };
         let nothing = |item: &&ItemRequest| item.used.unwrap_or(0) == 0;
         let is_new = |limit: &Limit| {
-            limit.cycle.start(self.now()) > limit.period_start && limit.held > limit.amount
+            let cycle = limit.window.cycle();
+            let is_over = cycle.is_some_and(|of| of.start(self.now()) > limit.period_start);
+            is_over && limit.held > limit.amount
         };
         let mut items = request.items.iter().filter(nothing);
         self.is_done() && items.any(|item| self.limit().any(|l| counts(l, item) && is_new(l)))
@@ -276,9 +278,10 @@ impl Step<'_> {
         };
         let both = |limit: &Limit| {
             let LimitSubject::Units { unit, item: None } = limit.counted else { return false };
-            let read = limit.at(self.now());
+            let Some(account) = self.before else { return false };
+            let read = account.limit_at(limit, self.now());
             let level = |upto| (i128::from(read.used) + sum(unit, upto)) * 100;
-            let percent = |percent| i128::from(read.amount) * percent;
+            let percent = |percent| i128::from(read.most()) * percent;
             let first = percent(80) <= level(1) && level(1) < percent(100);
             read.told == 0 && sum(unit, 1) > 0 && first && level(items.len()) >= percent(100)
         };

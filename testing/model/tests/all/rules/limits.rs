@@ -2,7 +2,7 @@
 
 use scurry_ledger::{
     Change, Code, Decision, Limit, LimitSubject, LimitTerms, Op as Fact, Period, PeriodClock,
-    SessionOptions, Time, decide,
+    SessionOptions, Time, WindowTerms, decide,
 };
 use scurry_model::{Op, Request, ScriptedPair, name};
 
@@ -17,7 +17,7 @@ fn s(number: u32) -> Request {
 fn shown(script: &ScriptedPair, id: &str) -> (i64, i64, i64) {
     let account = script.pair.account.as_ref().expect("an account");
     let limit = account.limit(name(id)).expect("a limit");
-    let read = limit.at(Time(script.now));
+    let read = account.limit_at(limit, Time(script.now));
     (read.used, account.held_in(limit), read.overrun)
 }
 
@@ -30,7 +30,7 @@ fn set(
 ) -> Op {
     let (period, offset_minutes) = cycle;
     let clock = PeriodClock { offset_minutes, ..PeriodClock::NONE };
-    let terms = LimitTerms::Set { counted, amount, period, clock };
+    let terms = LimitTerms::Set { counted, amount, window: WindowTerms::Period { period, clock } };
     Op::Limit { txn: txn.to_string(), limit: name(limit), terms }
 }
 
