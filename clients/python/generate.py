@@ -33,7 +33,7 @@ SUFFIXES = {"ms": "_ms", "duration": "_ms", "minutes": "_minutes", "s": "_s"}
 
 # Reply fields that are not text, by name.
 INTEGERS = set(
-    """version amount available held floor priority valid_from valid_to begin rollover owed refills_at value resets_at used left burst
+    """version amount available held floor priority valid_from valid_to begin rollover owed refills_at value resets_at used left burst allowed_at
     overrun deadline validity tcc last_request granted outstanding from_hold direct released uncollected credited
     refunded consumed expired voided overdrawn denied expires forget_at kept_from looked reached""".split()
 )
@@ -333,8 +333,8 @@ class ReplyReader:
             more = re.search(r"; with [A-Z]+ \[([a-z_, ]+)\]", first)
             if more:
                 names += [part for part in more[1].split(", ") if part not in names]
-            if ", and cause where" in first:
-                names.append("cause")
+            if ", and cause and allowed_at where" in first:
+                names += ["cause", "allowed_at"]
             rest = rest + re.findall(r"\w+ = array of .*", first.replace("], ", "],\n"))
             fields = [(part, self.field(spec, part, rest, first, absent=at >= least)) for at, part in enumerate(names)]
             return self.add(Shape(self.named_by(reply, name), "array", fields, least))

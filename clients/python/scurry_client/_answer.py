@@ -31,12 +31,21 @@ def denial(command: Command[Any], reply: object) -> Denied:
         account = _account_of_link(command, reply.denied)
         denied = reply.replies[reply.denied - 1] if reply.denied else reply
     item = None
-    cause = denied.cause if isinstance(denied, (Answer, Moved, Checked)) else None
+    cause, allowed_at = None, None
+    if isinstance(denied, (Answer, Moved, Checked)):
+        cause, allowed_at = denied.cause, denied.allowed_at
     if isinstance(denied, Answer):
         first = next((found for found in denied.items if found.code in DENIALS), None)
         if first is not None:
-            item, cause = first.key, first.cause
-    return Denied(code, cause, reply, item=item, account=account)
+            item, cause, allowed_at = first.key, first.cause, _latest(denied)
+    return Denied(code, cause, reply, item=item, account=account, allowed_at=allowed_at)
+
+
+def _latest(denied: Answer) -> int | None:
+    """Returns when all items that were denied would be allowed; None if time alone does not help one of them."""
+    times = [found.allowed_at for found in denied.items if found.code in DENIALS]
+    known = [time for time in times if time is not None]
+    return max(known) if known and len(known) == len(times) else None
 
 
 def _account_of_link(command: Command[Any], number: int) -> str:

@@ -212,16 +212,18 @@ class Moved:
     version: int
     amount: int
     cause: str | None
+    allowed_at: int | None
 
     @staticmethod
     def read(raw: object) -> Moved:
-        found = row(raw, 4, 5)
+        found = row(raw, 4, 6)
         return Moved(
             text(found[0]),
             flag(found[1]),
             integer(found[2]),
             integer(found[3]),
             nullable(text)(found[4]),
+            nullable(integer)(found[5]),
         )
 
 
@@ -248,14 +250,16 @@ class Checked:
     code: str
     amount: int
     cause: str | None
+    allowed_at: int | None
 
     @staticmethod
     def read(raw: object) -> Checked:
-        found = row(raw, 2, 3)
+        found = row(raw, 2, 4)
         return Checked(
             text(found[0]),
             integer(found[1]),
             nullable(text)(found[2]),
+            nullable(integer)(found[3]),
         )
 
 
@@ -267,10 +271,11 @@ class ItemAnswer:
     final: bool
     uncollected: int
     cause: str | None
+    allowed_at: int | None
 
     @staticmethod
     def read(raw: object) -> ItemAnswer:
-        found = row(raw, 5, 6)
+        found = row(raw, 5, 7)
         return ItemAnswer(
             item_key(found[0]),
             text(found[1]),
@@ -278,6 +283,7 @@ class ItemAnswer:
             flag(found[3]),
             integer(found[4]),
             nullable(text)(found[5]),
+            nullable(integer)(found[6]),
         )
 
 
@@ -288,16 +294,18 @@ class Answer:
     version: int
     items: tuple[ItemAnswer, ...]
     cause: str | None
+    allowed_at: int | None
 
     @staticmethod
     def read(raw: object) -> Answer:
-        found = row(raw, 4, 5)
+        found = row(raw, 4, 6)
         return Answer(
             text(found[0]),
             flag(found[1]),
             integer(found[2]),
             rows(ItemAnswer.read)(found[3]),
             nullable(text)(found[4]),
+            nullable(integer)(found[5]),
         )
 
 
@@ -425,10 +433,11 @@ class Limit:
     zone: str | int
     resets_at: int | None
     begin: int | None
+    burst: int | None
 
     @staticmethod
     def read(raw: object) -> Limit:
-        found = row(raw, 11, 12)
+        found = row(raw, 11, 13)
         return Limit(
             text(found[0]),
             nullable(text)(found[1]),
@@ -442,6 +451,7 @@ class Limit:
             item_key(found[9]),
             nullable(integer)(found[10]),
             nullable(integer)(found[11]),
+            nullable(integer)(found[12]),
         )
 
 
@@ -713,6 +723,7 @@ class Transaction:
     version: int
     amount: int
     cause: str | None
+    allowed_at: int | None
     forget_at: int
     parts: tuple[DebitPart, ...]
 
@@ -724,6 +735,7 @@ class Transaction:
             integer(found["version"]),
             integer(found["amount"]),
             nullable(text)(found["cause"]),
+            nullable(integer)(found["allowed_at"]),
             integer(found["forget_at"]),
             rows(DebitPart.read)(found["parts"]),
         )
@@ -1346,10 +1358,13 @@ def limit(
     offset_minutes: int | None = None,
     zone: str | None = None,
     begin: int | None = None,
+    rolling: str | None = None,
+    rate: str | None = None,
+    burst: int | None = None,
     sessions: bool = False,
     remove: bool = False,
 ) -> Command[Counted]:
-    """Limits what may be used of a unit in a period, or how many sessions may be open; changes or removes a limit. Amount: what is left of it.
+    """Limits what may be used of a unit in a period, in a rolling span or at a rate, or how many sessions may be open; changes or removes a limit. Amount: what is left of it.
 
     Answers besides OK: INVALID, UNKNOWN_ACCOUNT, REQUEST_MISMATCH, UNKNOWN_LIMIT, BUSY, OVERFLOW.
     """
@@ -1371,6 +1386,12 @@ def limit(
         words += ["ZONE", zone]
     if begin is not None:
         words += ["BEGIN", begin]
+    if rolling is not None:
+        words += ["ROLLING", rolling]
+    if rate is not None:
+        words += ["RATE", rate]
+    if burst is not None:
+        words += ["BURST", burst]
     if sessions:
         words.append("SESSIONS")
     if remove:

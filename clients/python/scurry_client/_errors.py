@@ -16,8 +16,10 @@ class ScurryError(Exception):
 class Denied(ScurryError):
     """Not enough credit, a limit, or an account that may not pay. The answer is stored: a repetition returns it again.
 
-    `reason` is `balance`, `no_bucket`, `limit`, `chain` or `status`, or None when the server did not report it; `limit`
-    is the id of the limit that was reached; `item` is the first item that was denied; `reply` is the answer.
+    `reason` is `balance`, `no_bucket`, `bucket`, `limit`, `chain` or `status`, or None when the server did not report
+    it; `limit` is the id of the limit that was reached, `bucket` that of the bucket that has less; `allowed_at` is the
+    time, in ms since 1970, at which the limits would allow it if nothing else changes, or None where waiting does not
+    help; `item` is the first item that was denied; `reply` is the answer.
     """
 
     def __init__(
@@ -28,11 +30,14 @@ class Denied(ScurryError):
         *,
         item: str | int | None = None,
         account: str | None = None,
+        allowed_at: int | None = None,
     ) -> None:
-        reason, _, limit = (cause or "").partition(" ")
+        reason, _, named = (cause or "").partition(" ")
         self.code = code
         self.reason = reason or None
-        self.limit = limit or None
+        self.limit = named if reason == "limit" else None
+        self.bucket = named if reason == "bucket" else None
+        self.allowed_at = allowed_at
         self.item = item
         self.account = account
         self.reply = reply

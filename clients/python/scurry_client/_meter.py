@@ -302,8 +302,11 @@ def whole_ms(ttl: float) -> int:
 
 def denial_of_item(command: Command[Answer], answer: Answer, item: Item) -> Denied:
     whole = denial(command, answer)
-    cause = next((row.cause for row in answer.items if str(row.key) == str(item.key)), None)
-    return Denied("CREDIT_LIMIT_REACHED", cause, answer, item=item.key, account=whole.account)
+    found = next((row for row in answer.items if str(row.key) == str(item.key)), None)
+    cause, allowed_at = (found.cause, found.allowed_at) if found else (None, None)
+    return Denied(
+        "CREDIT_LIMIT_REACHED", cause, answer, item=item.key, account=whole.account, allowed_at=allowed_at
+    )
 
 
 def drive(flow: Flow[R], run: Callable[[Command[Answer]], Answer]) -> R:

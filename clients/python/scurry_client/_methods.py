@@ -200,14 +200,18 @@ class SyncCommands:
         offset_minutes: int | None = None,
         zone: str | None = None,
         begin: int | None = None,
+        rolling: str | None = None,
+        rate: str | None = None,
+        burst: int | None = None,
         sessions: bool = False,
         remove: bool = False,
     ) -> Counted:
-        """Limits what may be used of a unit in a period, or how many sessions may be open; changes or removes a limit. Amount: what is left of it."""
+        """Limits what may be used of a unit in a period, in a rolling span or at a rate, or how many sessions may be open; changes or removes a limit. Amount: what is left of it."""
         return self.run(
             commands.limit(
                 account, txn, limit, unit=unit, item=item, amount=amount, period=period,
-                offset_minutes=offset_minutes, zone=zone, begin=begin, sessions=sessions, remove=remove
+                offset_minutes=offset_minutes, zone=zone, begin=begin, rolling=rolling, rate=rate,
+                burst=burst, sessions=sessions, remove=remove
             )
         )
 
@@ -581,14 +585,18 @@ class AsyncCommands:
         offset_minutes: int | None = None,
         zone: str | None = None,
         begin: int | None = None,
+        rolling: str | None = None,
+        rate: str | None = None,
+        burst: int | None = None,
         sessions: bool = False,
         remove: bool = False,
     ) -> Counted:
-        """Limits what may be used of a unit in a period, or how many sessions may be open; changes or removes a limit. Amount: what is left of it."""
+        """Limits what may be used of a unit in a period, in a rolling span or at a rate, or how many sessions may be open; changes or removes a limit. Amount: what is left of it."""
         return await self.run(
             commands.limit(
                 account, txn, limit, unit=unit, item=item, amount=amount, period=period,
-                offset_minutes=offset_minutes, zone=zone, begin=begin, sessions=sessions, remove=remove
+                offset_minutes=offset_minutes, zone=zone, begin=begin, rolling=rolling, rate=rate,
+                burst=burst, sessions=sessions, remove=remove
             )
         )
 

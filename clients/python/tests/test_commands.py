@@ -38,7 +38,7 @@ def test_an_account_from_its_beginning_to_its_end(durable_store: Store) -> None:
         buckets=[NewBucket("main", "cent", 1000, floor=-50), NewBucket("gift", "cent", 100, priority=-1)],
     )
     assert (made.code, made.version, made.replayed) == ("OK", 1, None)
-    assert store.topup("alice", "t1", "main", 500) == Moved("OK", False, 2, 1500, None)
+    assert store.topup("alice", "t1", "main", 500) == Moved("OK", False, 2, 1500, None, None)
     assert store.topup("alice", "t1", "main", 500).replayed
     assert store.topup("alice", "t2", "extra", 5, unit="octet", period="day", allowance=7).amount == 5
     assert store.debit("alice", "d1", "cent", 400).amount == 400

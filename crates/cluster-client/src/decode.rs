@@ -92,7 +92,7 @@ fn session_answer(reader: &mut Reader<'_>) -> Option<Answered> {
         Some((key, ItemAnswer { code, granted, last, uncollected, cause }))
     })?;
     let (keys, mut items): (_, scurry_ledger::ItemAnswers) = rows.into_iter().unzip();
-    if let cause @ Cause::Limit(_) = reader.cause(code)? {
+    if let cause @ Cause::Limit { .. } = reader.cause(code)? {
         // A request without items that a limit denies: the limit is that of the whole, and its denial is final.
         items.push(ItemAnswer { code, granted: 0, last: true, uncollected: 0, cause });
     }

@@ -113,7 +113,14 @@ impl<'a> Reader<'a> {
     /// Reads the cause of a denial, with which a reply ends where it has one to tell.
     pub(crate) fn cause(&mut self, code: Code) -> Option<Cause> {
         let Some(value) = self.value() else { return Some(Cause::of(code)) };
-        cause(value)
+        let told = cause(value)?;
+        match (told, self.value()) {
+            (told, None) => Some(told),
+            (Cause::Limit { id, .. }, Some(time)) => {
+                Some(Cause::Limit { id, allowed_at: Some(Time(integer(time)?)) })
+            }
+            (_, Some(_)) => None,
+        }
     }
 }
 
@@ -125,7 +132,10 @@ pub(crate) fn code(value: &Value) -> Option<Code> {
 pub(crate) fn cause(value: &Value) -> Option<Cause> {
     let told = bytes(value)?;
     if let Some(limit) = told.strip_prefix(b"limit ") {
-        return Some(Cause::Limit(Name::new(limit)?));
+        return Some(Cause::Limit { id: Name::new(limit)?, allowed_at: None });
+    }
+    if let Some(bucket) = told.strip_prefix(b"bucket ") {
+        return Some(Cause::Bucket(Name::new(bucket)?));
     }
     let plain = [Cause::Balance, Cause::NoBucket, Cause::Chain, Cause::Status];
     plain.into_iter().find(|cause| cause.word().is_some_and(|word| word.as_bytes() == told))

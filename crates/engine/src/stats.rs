@@ -70,9 +70,9 @@ impl Denials {
     pub(crate) fn count(&mut self, cause: Cause) {
         match cause {
             // New denials always have a cause: only older stored answers lack one.
-            Cause::Balance | Cause::None | Cause::Untold => self.balance += 1,
+            Cause::Balance | Cause::Bucket(_) | Cause::None | Cause::Untold => self.balance += 1,
             Cause::NoBucket => self.no_bucket += 1,
-            Cause::Limit(_) => self.limit += 1,
+            Cause::Limit { .. } => self.limit += 1,
             Cause::Chain => self.chain += 1,
             Cause::Status => self.status += 1,
         }

@@ -1,6 +1,6 @@
 //! The results of `decide`: decisions, rejections, answers and the causes of denials.
 
-use crate::{Change, Code, CodeKind, Name};
+use crate::{Change, Code, CodeKind, Name, Time};
 use core::fmt;
 use smallvec::SmallVec;
 
@@ -112,6 +112,19 @@ impl Answer {
             }
         }
     }
+
+    /// Returns when the limits that denied leave enough, the last of them, if nothing else changes; `None` if nothing
+    /// was denied, or if the passing of time alone does not help.
+    pub fn allowed_at(&self) -> Option<Time> {
+        match self {
+            Answer::Session { items, .. } => {
+                let mut denied = items.iter().filter(|item| item.cause != Cause::None);
+                denied
+                    .try_fold(None, |last, item| Some(last.max(Some(item.cause.allowed_at()?))))?
+            }
+            _ => self.cause().allowed_at(),
+        }
+    }
 }
 
 /// Answers to the items of a request, in the same order. Most requests have one item.
@@ -156,8 +169,16 @@ pub enum Cause {
     Balance,
     /// The account has no bucket of the unit, valid or not.
     NoBucket,
-    /// A limit of the account was reached: the one with this id.
-    Limit(Name),
+    /// A limit of the account was reached.
+    Limit {
+        /// Id of the limit that leaves the least.
+        id: Name,
+        /// When the request would be allowed, if nothing else changes than that use counts no more; `None` if that does
+        /// not help.
+        allowed_at: Option<Time>,
+    },
+    /// The bucket with this id, which the command names, has less than what it takes.
+    Bucket(Name),
     /// Another command of the same chain was denied.
     Chain,
     /// The account is suspended or closed.
@@ -185,38 +206,73 @@ impl Cause {
             }
             Cause::Balance => 1,
             Cause::NoBucket => 2,
-            Cause::Limit(_) => 3,
+            Cause::Limit { allowed_at: None, .. } => 3,
             Cause::Chain => 4,
             Cause::Status => 5,
+            Cause::Bucket(_) => 6,
+            Cause::Limit { allowed_at: Some(_), .. } => 7,
         }
     }
 
-    /// Returns the cause of a stored number; `limit` is the name stored with [`Cause::LIMIT`]. `None` if the number is
-    /// not a valid cause for this code, or repeats the one that the code alone implies.
-    pub fn from_number(number: u8, code: Code, limit: Option<Name>) -> Option<Cause> {
+    /// Returns the cause of a stored number; `name` and `time` are stored with it, if [`Cause::has_name`] and
+    /// [`Cause::has_time`] say so. `None` if the number is not a valid cause for this code, or repeats the one that the
+    /// code alone implies.
+    pub fn from_number(
+        number: u8,
+        code: Code,
+        name: Option<Name>,
+        time: Option<Time>,
+    ) -> Option<Cause> {
         let cause = match number {
             0 => return Some(Cause::of(code)),
             1 => Cause::Balance,
             2 => Cause::NoBucket,
-            Cause::LIMIT => Cause::Limit(limit?),
+            3 => Cause::Limit { id: name?, allowed_at: None },
             4 => Cause::Chain,
             5 => Cause::Status,
+            6 => Cause::Bucket(name?),
+            7 => Cause::Limit { id: name?, allowed_at: Some(time?) },
             _ => return None,
         };
         let is_told = matches!(code.kind(), CodeKind::Denial) && cause != Cause::of(code);
         is_told.then_some(cause)
     }
 
-    /// Number of [`Cause::Limit`]; the name of the limit is stored with it.
-    pub const LIMIT: u8 = 3;
+    /// Reports whether the name of a limit or a bucket is stored with the cause of this number.
+    pub const fn has_name(number: u8) -> bool {
+        matches!(number, 3 | 6 | 7)
+    }
 
-    /// Returns the word on the wire, or `None` if there is no cause to report. The id of a limit follows its word.
+    /// Reports whether a time is stored with the cause of this number, after the name.
+    pub const fn has_time(number: u8) -> bool {
+        number == 7
+    }
+
+    /// Returns the id of the limit or of the bucket that it names.
+    pub const fn name(self) -> Option<Name> {
+        match self {
+            Cause::Limit { id, .. } | Cause::Bucket(id) => Some(id),
+            _ => None,
+        }
+    }
+
+    /// Returns when the limits that denied leave enough; see [`Cause::Limit`].
+    pub const fn allowed_at(self) -> Option<Time> {
+        match self {
+            Cause::Limit { allowed_at, .. } => allowed_at,
+            _ => None,
+        }
+    }
+
+    /// Returns the word on the wire, or `None` if there is no cause to report. An id follows the word of a limit or a
+    /// bucket.
     pub const fn word(self) -> Option<&'static str> {
         match self {
             Cause::None | Cause::Untold => None,
             Cause::Balance => Some("balance"),
             Cause::NoBucket => Some("no_bucket"),
-            Cause::Limit(_) => Some("limit"),
+            Cause::Limit { .. } => Some("limit"),
+            Cause::Bucket(_) => Some("bucket"),
             Cause::Chain => Some("chain"),
             Cause::Status => Some("status"),
         }

@@ -35,7 +35,7 @@ pub fn check(account: &Account, unit: Name, amount: i64, now: Time) -> Checked {
     let (code, cause) = if account.status != Status::Active {
         (Code::ServiceDenied, Cause::Status)
     } else if grantable < amount {
-        (Code::CreditLimitReached, shortage(account, of, now))
+        (Code::CreditLimitReached, shortage(account, of, amount, now))
     } else {
         (Code::Ok, Cause::None)
     };

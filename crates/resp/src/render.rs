@@ -10,7 +10,7 @@ use crate::{Reply, WRONG_TYPE};
 use scurry_ledger::{
     Account, Allowance, Answer, Bucket, Cause, ChainRejection, Checked, Code, Command, Create,
     Cycle, ItemAnswer, ItemKey, ItemRequest, Limit, LimitSubject, Link, Overrun, Period, Rejection,
-    Session, Status, Time, Totals, Window, Zone, first_denied,
+    Session, Status, Time, Totals, Zone, first_denied,
 };
 use std::borrow::Cow;
 use std::fmt::Display;
@@ -33,7 +33,7 @@ pub fn answer(reply: &mut Reply<'_>, command: &Command<'_>, answer: &Answer, rep
             }
         }
         Answer::Amount { code, version, amount, cause } => {
-            answer_head(reply, *code, replayed, *version, cause.word().is_some());
+            answer_head(reply, *code, replayed, *version, cause_len(*cause));
             reply.integer(*amount);
             told(reply, *cause);
         }
@@ -46,7 +46,7 @@ pub fn answer(reply: &mut Reply<'_>, command: &Command<'_>, answer: &Answer, rep
             };
             // A denied request without items has its cause in the answer itself.
             let cause = if requested.is_empty() { answer.cause() } else { Cause::None };
-            answer_head(reply, *code, replayed, *version, cause.word().is_some());
+            answer_head(reply, *code, replayed, *version, cause_len(cause));
             item_answers(reply, requested, items);
             told(reply, cause);
         }
@@ -96,12 +96,12 @@ pub fn chain_rejection(reply: &mut Reply<'_>, links: &[Link<'_>], refused: &Chai
     }
 }
 
-fn answer_head(reply: &mut Reply<'_>, code: Code, replayed: bool, version: u64, has_cause: bool) {
+fn answer_head(reply: &mut Reply<'_>, code: Code, replayed: bool, version: u64, cause: usize) {
     // Nearly every answer begins with these bytes.
     if code == Code::Ok && !replayed {
         reply.formed(b"*4\r\n+OK\r\n:0\r\n");
     } else {
-        reply.array(4 + usize::from(has_cause));
+        reply.array(4 + cause);
         reply.simple(code.name());
         reply.integer(i64::from(replayed));
     }
@@ -117,6 +117,12 @@ fn item_key(reply: &mut Reply<'_>, key: &ItemKey) {
     }
 }
 
+/// Returns the number of elements that tell the cause of a denial: none, its text, and when a limit allows it.
+#[inline]
+fn cause_len(cause: Cause) -> usize {
+    usize::from(cause.word().is_some()) + usize::from(cause.allowed_at().is_some())
+}
+
 /// Writes the cause of a denial, if it is known.
 #[inline]
 fn told(reply: &mut Reply<'_>, cause: Cause) {
@@ -127,18 +133,21 @@ fn told(reply: &mut Reply<'_>, cause: Cause) {
 
 #[cold]
 fn tell(reply: &mut Reply<'_>, cause: Cause, word: &str) {
-    match cause {
-        Cause::Limit(limit) => reply.simple(&format!("{word} {}", limit.as_str())),
-        _ => reply.simple(word),
+    match cause.name() {
+        Some(name) => reply.simple(&format!("{word} {}", name.as_str())),
+        None => reply.simple(word),
+    }
+    if let Some(time) = cause.allowed_at() {
+        reply.integer(time.0);
     }
 }
 
-/// Returns the text of a cause, if it is known: its word, and the id of the limit.
+/// Returns the text of a cause, if it is known: its word, and the id of the limit or the bucket.
 pub fn cause_text(cause: Cause) -> Option<Cow<'static, str>> {
     let word = cause.word()?;
-    Some(match cause {
-        Cause::Limit(limit) => format!("{word} {}", limit.as_str()).into(),
-        _ => word.into(),
+    Some(match cause.name() {
+        Some(name) => format!("{word} {}", name.as_str()).into(),
+        None => word.into(),
     })
 }
 
@@ -147,7 +156,7 @@ fn item_answers(reply: &mut Reply<'_>, requested: &[ItemRequest], answers: &[Ite
     debug_assert!(each, "one answer per item, in their order");
     reply.array(requested.len().min(answers.len()));
     for (item, answer) in requested.iter().zip(answers) {
-        reply.array(5 + usize::from(answer.cause.word().is_some()));
+        reply.array(5 + cause_len(answer.cause));
         item_key(reply, &item.key);
         match answer.code {
             Code::Ok => reply.ok(),
@@ -161,7 +170,7 @@ fn item_answers(reply: &mut Reply<'_>, requested: &[ItemRequest], answers: &[Ite
 /// Writes the answer to `SCUR.CHECK`.
 pub fn check_answer(reply: &mut Reply<'_>, checked: Checked) {
     let Checked { code, amount, cause } = checked;
-    reply.array(2 + usize::from(cause.word().is_some()));
+    reply.array(2 + cause_len(cause));
     reply.simple(code.name());
     reply.integer(amount);
     told(reply, cause);

@@ -142,13 +142,21 @@ pub(crate) struct ItemAnswer {
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Why {
     /// `balance`: the buckets of the unit have less, after what it owes, than was asked for; `no_bucket`: the
-    /// account has no bucket of the unit; `limit`: a limit is reached; `chain`: another command of the chain was denied;
+    /// account has no bucket of the unit; `bucket`: the bucket has less than the command takes, or than its new floor;
+    /// `limit`: a limit is reached; `chain`: another command of the chain was denied;
     /// `status`: the account is suspended or closed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) cause: Option<&'static str>,
     /// The limit that is reached.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) limit: Option<String>,
+    /// The bucket that has less.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) bucket: Option<String>,
+    /// When the limits would allow it, if nothing else changes; absent where time alone does not help. Of an item, as
+    /// if it were asked alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) allowed_at_ms: Option<i64>,
 }
 
 /// An account in one atomic read.

@@ -19,16 +19,12 @@ pub(crate) fn shown(body: AnswerBody) -> Option<Answer> {
 }
 
 pub(crate) fn why(cause: Cause) -> Why {
-    let limit = match cause {
-        Cause::Limit(limit) => Some(limit.as_str().to_owned()),
-        Cause::None
-        | Cause::Untold
-        | Cause::Balance
-        | Cause::NoBucket
-        | Cause::Chain
-        | Cause::Status => None,
+    let named = cause.name().map(name);
+    let (limit, bucket) = match cause {
+        Cause::Bucket(_) => (None, named),
+        _ => (named, None),
     };
-    Why { cause: cause.word(), limit }
+    Why { cause: cause.word(), limit, bucket, allowed_at_ms: ms(cause.allowed_at()) }
 }
 
 /// Converts to the integer type of all answers, which is signed. Too large numbers become the greatest one.

@@ -259,7 +259,12 @@ fn responses(operation: &Operation, is_open: bool, answers: &mut SchemaGenerator
         .into_iter()
         .map(|(status, names)| {
             let content = json!({ "application/problem+json": { "schema": problem } });
-            (status.to_string(), json!({ "description": names.join(", "), "content": content }))
+            let description = names.join(", ");
+            let mut response = json!({ "description": description, "content": content });
+            if status == Code::CreditLimitReached.http() {
+                response["headers"] = waits();
+            }
+            (status.to_string(), response)
         })
         .collect();
     let schema = (operation.answer)(answers);
@@ -276,6 +281,17 @@ fn responses(operation: &Operation, is_open: bool, answers: &mut SchemaGenerator
     }
     responses.insert(operation.status.to_string(), done);
     Value::Object(responses)
+}
+
+/// Returns the headers of a denial by limits that allow it later.
+fn waits() -> Value {
+    let wait = |unit: &str| {
+        let description = format!(
+            "{unit} until the limits that denied allow it, if nothing else changes; absent where time alone does not help."
+        );
+        json!({ "description": description, "schema": { "type": "integer", "minimum": 0 } })
+    };
+    json!({ "Retry-After": wait("Seconds"), "retry-after-ms": wait("Milliseconds") })
 }
 
 /// Returns the schema of problems, which refers to other schemas by component.

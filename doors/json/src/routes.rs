@@ -13,12 +13,12 @@ use axum::body::{Bytes, HttpBody};
 use axum::extract::rejection::RawPathParamsRejection;
 use axum::extract::{RawPathParams, Request};
 use axum::http::request::Parts;
-use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodFilter, get, on};
 use axum::{BoxError, Json, Router};
 use scurry_http::door_codes::BAD_REQUEST;
-use scurry_http::{Gate, Problem, read_body};
+use scurry_http::{Gate, Problem, now, read_body};
 use scurry_ledger::CodeKind;
 use scurry_resp::table::Role;
 use scurry_server::Admitted;
@@ -155,6 +155,16 @@ where
     Ok(respond(operation, answer))
 }
 
+/// Header with a wait in milliseconds, as clients of language models read it.
+const RETRY_AFTER_MS: HeaderName = HeaderName::from_static("retry-after-ms");
+
+/// Says after how many milliseconds the limits allow what they deny now. The seconds are rounded up.
+fn put_wait(headers: &mut HeaderMap, wait_ms: i64) {
+    let wait_ms = wait_ms.unsigned_abs();
+    headers.insert(header::RETRY_AFTER, wait_ms.div_ceil(1_000).into());
+    headers.insert(RETRY_AFTER_MS, wait_ms.into());
+}
+
 fn respond(operation: &Operation, answer: Answer) -> Response {
     let Answer { code, replayed, body } = answer;
     let mut response = if code.kind() == CodeKind::Denial {
@@ -165,7 +175,13 @@ fn respond(operation: &Operation, answer: Answer) -> Response {
             _ => serde_json::Map::new(),
         };
         let why = denial::denial_sentence(code, &members);
-        Problem::of_code(code.name(), status, why).with_all(members).into_response()
+        let allowed_at_ms = denial::allowed_at_ms(&members);
+        let mut response =
+            Problem::of_code(code.name(), status, why).with_all(members).into_response();
+        if let Some(at_ms) = allowed_at_ms {
+            put_wait(response.headers_mut(), at_ms.saturating_sub(now().0).max(0));
+        }
+        response
     } else {
         let status = StatusCode::from_u16(operation.status).unwrap_or(StatusCode::OK);
         (status, Json(body)).into_response()

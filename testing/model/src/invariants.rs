@@ -218,7 +218,7 @@ pub(crate) fn transition(
         let before = if matches!(op, Op::Reserve(_)) { None } else { before };
         if let Some(request) = op.request() {
             let (number, listed) = (request.request, request.items.as_slice());
-            let is_told = items.iter().any(|item| matches!(item.cause, Cause::Limit(_)));
+            let is_told = items.iter().any(|item| matches!(item.cause, Cause::Limit { .. }));
             let of_whole = usize::from(listed.is_empty() && *code == Code::CreditLimitReached);
             let each = || "an answer per item, or the limit that denies all".to_string();
             ensure(items.len() == listed.len() + of_whole, each)?;

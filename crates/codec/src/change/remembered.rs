@@ -149,7 +149,7 @@ pub(super) fn take_items_debited(
 pub(super) fn put_denied(pen: &mut FieldWriter<'_>, transaction: &Transaction, at: Time) {
     put_transaction(pen, transaction, at);
     pen.byte(transaction.cause.number(transaction.code));
-    put_limit(pen, transaction.cause);
+    put_named(pen, transaction.cause);
 }
 
 pub(super) fn take_denied(from: &mut Cursor<'_>, at: Time) -> Result<Transaction, Malformed> {
@@ -162,15 +162,24 @@ pub(super) fn take_denied(from: &mut Cursor<'_>, at: Time) -> Result<Transaction
     Ok(transaction)
 }
 
-fn put_limit(pen: &mut FieldWriter<'_>, cause: Cause) {
-    if let Cause::Limit(limit) = cause {
-        pen.name(&limit);
+/// Writes what follows the number of a cause: the limit or the bucket that denied, and when the limit allows it.
+fn put_named(pen: &mut FieldWriter<'_>, cause: Cause) {
+    if let Some(name) = cause.name() {
+        pen.name(&name);
+    }
+    if let Some(Time(ms)) = cause.allowed_at() {
+        pen.varint(u64::try_from(ms).unwrap_or(0));
     }
 }
 
 fn take_cause(from: &mut Cursor<'_>, number: u8, code: Code) -> Result<Cause, Malformed> {
-    let limit = if number == Cause::LIMIT { Some(from.name()?) } else { None };
-    Cause::from_number(number, code, limit).ok_or(Malformed::Choice)
+    let name = if Cause::has_name(number) { Some(from.name()?) } else { None };
+    let mut time = None;
+    if Cause::has_time(number) {
+        let ms = i64::try_from(from.varint()?).map_err(|_| Malformed::Number)?;
+        time = Some(Time(ms)).filter(|&time| time <= Time::LAST);
+    }
+    Cause::from_number(number, code, name, time).ok_or(Malformed::Choice)
 }
 
 fn put_item(pen: &mut FieldWriter<'_>, item: &ItemAnswer) {
@@ -195,7 +204,7 @@ fn put_item(pen: &mut FieldWriter<'_>, item: &ItemAnswer) {
             line.amount(item.uncollected);
         }
     });
-    put_limit(pen, item.cause);
+    put_named(pen, item.cause);
 }
 
 fn take_items(from: &mut Cursor<'_>) -> Result<ItemAnswers, Malformed> {

@@ -78,7 +78,7 @@ fn numbers_of_ops_are_those_of_the_page() {
     let bury = expected.iter().position(|number| *number == 28).expect("it is there");
     expected.splice(bury..=bury, [28, 28, 28]);
     expected.extend([53, 60, 61, 62, 63, 64, 54, 54, 54, 54, 55, 56, 57, 58, 59, 28, 65, 65, 66]);
-    expected.extend([28, 28, 28, 70, 70, 71, 72, 73, 74, 54, 54, 54]);
+    expected.extend([28, 28, 28, 70, 70, 71, 72, 73, 74, 65, 65, 54, 54, 54]);
     assert_eq!(numbers, expected);
 }
 
@@ -133,7 +133,7 @@ fn a_count_without_ops_asks_for_no_memory() {
 
 #[test]
 fn what_no_ledger_writes_is_refused() {
-    let wrong: [(&[u8], Malformed); 26] = [
+    let wrong: [(&[u8], Malformed); 28] = [
         (&[0x80, 0], Malformed::Number),    // a count longer than it must be
         (&[1, 8, 0, 0], Malformed::Number), // a posting of 0
         (&[1, 8, 0x80, 0x80, 4, 1], Malformed::Number), // bucket 65,536
@@ -148,7 +148,16 @@ fn what_no_ledger_writes_is_refused() {
         // Causes: one for OK, an unknown one, one that the code implies, none where one is required, a limit without a
         // name.
         (&[1, 28, 1, b'a', 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 80, 1, 1 << 3, 1], Malformed::Choice),
-        (&[1, 28, 1, b'a', 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 80, 1, 6 << 3, 80], Malformed::Choice),
+        (&[1, 65, 1, b'a', 0, 0, 0, 0, 0, 0, 0, 0, 0, 80, 1, 0, 0, 8], Malformed::Choice),
+        // A limit that allows it after the last moment of the clock, and a bucket without a name.
+        (
+            &[
+                1, 65, 1, b'a', 0, 0, 0, 0, 0, 0, 0, 0, 0, 80, 1, 0, 0, 7, 1, b'l', 0x80, 0x80,
+                0x80, 0x80, 0x80, 0x80, 0x80, 1,
+            ],
+            Malformed::Choice,
+        ),
+        (&[1, 65, 1, b'a', 0, 0, 0, 0, 0, 0, 0, 0, 0, 80, 1, 0, 0, 6, 0], Malformed::Name),
         (&[1, 28, 1, b'a', 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 70, 1, 5 << 3, 70], Malformed::Choice),
         (&[1, 65, 1, b'a', 0, 0, 0, 0, 0, 0, 0, 0, 0, 80, 1, 0, 0, 0], Malformed::Choice),
         (&[1, 65, 1, b'a', 0, 0, 0, 0, 0, 0, 0, 0, 0, 80, 1, 0, 0, 3, 0], Malformed::Name),

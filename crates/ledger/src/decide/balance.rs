@@ -275,7 +275,7 @@ fn adjust(draft: &mut Draft<'_>, id: Name, amount: i64) -> Step<BalanceOutcome> 
     } else {
         let after = i128::from(bucket.available) + i128::from(amount);
         if after < i128::from(bucket.floor) {
-            return Ok(BalanceOutcome::beyond_credit(bucket.available, Cause::Balance));
+            return Ok(BalanceOutcome::beyond_credit(bucket.available, Cause::Bucket(bucket.id)));
         }
         draft.record_outflow(Op::Void, posting)?;
     }
@@ -313,7 +313,7 @@ fn change_bucket(
     let allowance = changed_allowance(draft, bucket.no, (attributes, &terms))?;
     check_room(draft)?;
     if attributes.floor.is_some_and(|floor| floor > bucket.available) {
-        return Ok(BalanceOutcome::beyond_credit(bucket.available, Cause::Balance));
+        return Ok(BalanceOutcome::beyond_credit(bucket.available, Cause::Bucket(bucket.id)));
     }
     // A change of PERIOD alone needs no `SetBucket`.
     if terms != old || attributes.period.is_none() {
@@ -411,13 +411,23 @@ fn debit_items(draft: &mut Draft<'_>, items: &[ItemAmount]) -> Step<BalanceOutco
             if let Some(mark) = mark {
                 draft.roll_back(mark);
             }
-            return Ok(BalanceOutcome::beyond_credit(0, cause));
+            return Ok(BalanceOutcome::beyond_credit(0, cause_of_all(draft, cause, items)));
         }
         all = sum(all, amount)?;
     }
     let named = |&ItemAmount { key, unit, .. }: &ItemAmount| DebitedItem { key, unit };
     let items = items.iter().map(named).collect();
     Ok(BalanceOutcome { parts, items, ..BalanceOutcome::ok(all) })
+}
+
+/// Returns the cause of a denied debit of several items, with the time at which all of them would be allowed.
+fn cause_of_all(draft: &Draft<'_>, cause: Cause, items: &[ItemAmount]) -> Cause {
+    let Cause::Limit { id, .. } = cause else { return cause };
+    let counting = |&ItemAmount { key, unit, amount }: &ItemAmount| {
+        (CountedUnits { unit, item: Some(key) }, amount)
+    };
+    let wanted: Vec<_> = items.iter().map(counting).collect();
+    Cause::Limit { id, allowed_at: limit::allowed_at(draft.account(), &wanted, draft.now) }
 }
 
 /// Debits one amount, of an item or of the whole command. Returns the cause if it is denied, before any fact is
@@ -429,7 +439,7 @@ fn debit_one(
     parts: &mut Vec<DebitPart>,
 ) -> Step<Option<Cause>> {
     if grantable(draft.account(), counting, draft.now) < amount {
-        return Ok(Some(shortage(draft.account(), counting, draft.now)));
+        return Ok(Some(shortage(draft.account(), counting, amount, draft.now)));
     }
     let burn = burn_order(draft.account(), counting.unit, draft.now);
     let postings = debit_parts(draft, &burn, amount);

@@ -49,7 +49,8 @@ pub(super) fn reserve(
         return Ok(refuse(draft, request, body, Code::ServiceDenied, items));
     }
     if let Some(limit) = limit::full_session_limit(draft.account(), draft.now) {
-        let (code, cause) = (Code::CreditLimitReached, Cause::Limit(limit));
+        let cause = Cause::Limit { id: limit, allowed_at: None };
+        let code = Code::CreditLimitReached;
         let mut items = deny_all(request, code, cause);
         // A request without items gets one answer for the whole of it, which names the limit.
         if items.is_empty() {

@@ -2,7 +2,7 @@
 
 use super::Step;
 use super::draft::{Draft, sum};
-use super::limit::{CountedUnits, tightest};
+use super::limit::{CountedUnits, allowed_at, tightest};
 use crate::carried::Taken;
 use crate::{
     Account, Bucket, BucketNo, Cause, Code, ItemAnswer, ItemAt, ItemRequest, Name, Op, Overrun,
@@ -79,13 +79,18 @@ pub(crate) fn grantable(account: &Account, of: CountedUnits, now: Time) -> i64 {
     tightest(account, of, now).map_or(in_buckets, |(_, left)| left.min(in_buckets))
 }
 
-/// Returns the cause of a denial for lack of a unit: a limit if it leaves less than the buckets have.
+/// Returns what the buckets of a unit have beyond debts, at most the largest i64.
+pub(super) fn in_buckets(account: &Account, unit: Name, now: Time) -> i64 {
+    grantable_and_first(account, unit, now).0
+}
+
+/// Returns the cause of a denial of an amount for lack of a unit: a limit if it leaves less than the buckets have.
 #[cold]
-pub(crate) fn shortage(account: &Account, of: CountedUnits, now: Time) -> Cause {
-    if let Some((limit, left)) = tightest(account, of, now)
-        && left < grantable_and_first(account, of.unit, now).0
+pub(crate) fn shortage(account: &Account, of: CountedUnits, amount: i64, now: Time) -> Cause {
+    if let Some((id, left)) = tightest(account, of, now)
+        && left < in_buckets(account, of.unit, now)
     {
-        return Cause::Limit(limit);
+        return Cause::Limit { id, allowed_at: allowed_at(account, &[(of, amount)], now) };
     }
     let has_one = account.buckets.iter().any(|bucket| bucket.unit == of.unit);
     if has_one { Cause::Balance } else { Cause::NoBucket }
@@ -111,7 +116,8 @@ pub(super) fn grant(draft: &mut Draft<'_>, at: ItemAt, asked: GrantRequest) -> S
         grant = grant.min(left);
     }
     if grant < asked.min {
-        let cause = shortage(draft.account(), CountedUnits::of_item(draft, at), draft.now);
+        let of = CountedUnits::of_item(draft, at);
+        let cause = shortage(draft.account(), of, asked.min, draft.now);
         return Ok(ItemAnswer::denied(Code::CreditLimitReached, cause));
     }
     sum(draft.item(at).granted, grant)?;

@@ -285,7 +285,7 @@ fn unpack(entry: &[u8]) -> StoredAnswer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Cause, Name};
+    use crate::{Cause, Name, Time};
 
     fn answer(request: u32) -> StoredAnswer {
         let item = ItemAnswer {
@@ -319,18 +319,27 @@ mod tests {
     fn a_denial_keeps_its_cause_and_only_a_limit_takes_bytes() {
         let limit = Name::new(b"sixteen-letters!").expect("a name");
         let len = |cause| PackedAnswer::new(&denied(cause)).0.len();
-        let causes =
-            [Cause::Balance, Cause::NoBucket, Cause::Chain, Cause::Status, Cause::Limit(limit)];
+        let by_limit = Cause::Limit { id: limit, allowed_at: None };
+        let causes = [
+            Cause::Balance,
+            Cause::NoBucket,
+            Cause::Chain,
+            Cause::Status,
+            Cause::Bucket(limit),
+            by_limit,
+            Cause::Limit { id: limit, allowed_at: Some(Time::LAST) },
+        ];
         for cause in causes {
             let bytes = PackedAnswer::new(&denied(cause)).as_bytes().to_vec();
             assert!(PackedAnswer::from_bytes(&bytes).is_some(), "{cause:?}");
             let mut answers = Answers::default();
             assert!(answers.load(&bytes));
             assert_eq!(answers.look_up(7, 1, 1), WindowEntry::Stored(denied(cause)));
-            let more = if cause == Cause::Limit(limit) { 2 * 17 } else { 0 };
+            let time_len = if cause.allowed_at().is_some() { 2 * 7 } else { 0 };
+            let more = cause.name().map_or(0, |_| 2 * 17) + time_len;
             assert_eq!(len(cause), len(Cause::Untold) + more);
         }
-        let bytes = PackedAnswer::new(&denied(Cause::Limit(limit))).as_bytes().to_vec();
+        let bytes = PackedAnswer::new(&denied(by_limit)).as_bytes().to_vec();
         for (from_the_end, byte) in [(17, 0), (17, 17), (16, b' '), (18, 0x60), (18, 0xe2)] {
             let mut wrong = bytes.clone();
             let at = wrong.len() - from_the_end;

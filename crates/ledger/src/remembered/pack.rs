@@ -1,7 +1,7 @@
 //! Bytes of stored answers: little-endian words and LEB128 numbers. Reading never panics: a short input reads as zeros,
 //! and the `is_whole` style checks on loading find it first.
 
-use crate::{Cause, Code, ItemAnswer, ItemAnswers, Name};
+use crate::{Cause, Code, ItemAnswer, ItemAnswers, Name, Time};
 use smallvec::SmallVec;
 
 /// Packed bytes before they are added to a run of records; the usual sizes need no heap.
@@ -113,8 +113,8 @@ const UNCOLLECTED: u8 = 1 << 4;
 /// The number of a cause takes three bits above the flags.
 const CAUSE_SHIFT: u32 = 5;
 
-/// Writes an item: one byte of flags, then the amounts that are not 0, then the limit that denied. At most 19 bytes; 27
-/// if a limit denied, since it grants nothing.
+/// Writes an item: one byte of flags, then the amounts that are not 0, then the limit that denied and its time. At most
+/// 19 bytes; 34 if a limit denied, since it grants nothing.
 pub(super) fn put_item(out: &mut Packed, item: &ItemAnswer) {
     let mut flags = match item.code {
         Code::Ok => 0,
@@ -136,32 +136,37 @@ pub(super) fn put_item(out: &mut Packed, item: &ItemAnswer) {
     if item.uncollected != 0 {
         put_amount(out, item.uncollected);
     }
-    put_limit(out, item.cause);
+    put_named(out, item.cause);
 }
 
-/// Writes the length and the name of the limit that denied, if one did.
+/// Writes what follows the number of a cause: the length and the name of the limit or the bucket that denied, and when
+/// the limit allows it.
 #[inline]
-pub(super) fn put_limit(out: &mut Packed, cause: Cause) {
-    if let Cause::Limit(limit) = cause {
-        put_name(out, &limit);
+pub(super) fn put_named(out: &mut Packed, cause: Cause) {
+    if let Some(name) = cause.name() {
+        put_name(out, &name, cause.allowed_at());
     }
 }
 
 #[cold]
-fn put_name(out: &mut Packed, name: &Name) {
+fn put_name(out: &mut Packed, name: &Name, allowed_at: Option<Time>) {
     out.push(name.byte_len() as u8);
     out.extend_from_slice(name.as_bytes());
+    if let Some(Time(ms)) = allowed_at {
+        put_amount(out, ms);
+    }
 }
 
-/// Reads the cause of a number; the name of a limit follows the number of its cause.
+/// Reads the cause of a number; what it names follows the number.
 pub(super) fn take_cause(reader: &mut PackReader<'_>, number: u8, code: Code) -> Cause {
-    let limit = if number == Cause::LIMIT {
+    let name = if Cause::has_name(number) {
         let len = usize::from(reader.u8());
         Name::new(reader.bytes(len))
     } else {
         None
     };
-    Cause::from_number(number, code, limit).unwrap_or(Cause::of(code))
+    let time = Cause::has_time(number).then(|| Time(reader.amount()));
+    Cause::from_number(number, code, name, time).unwrap_or(Cause::of(code))
 }
 
 /// Reads the items that fill the rest of a record.
@@ -209,18 +214,24 @@ pub(super) fn items_are_whole(mut bytes: &[u8]) -> bool {
     true
 }
 
-/// Returns the bytes after the limit that may follow the number of a cause; `None` if the cause is not valid.
+/// Returns the bytes after the name and the time that may follow the number of a cause; `None` if the cause is not valid.
 fn skip_cause(bytes: &[u8], number: u8, code: Code) -> Option<&[u8]> {
     if number == 0 {
         return Some(bytes);
     }
     let mut reader = PackReader(bytes);
-    let limit = if number == Cause::LIMIT {
+    let name = if Cause::has_name(number) {
         let len = usize::from(reader.u8());
         Some(Name::new(reader.bytes(len)).filter(|name| name.byte_len() == len)?)
     } else {
         None
     };
-    Cause::from_number(number, code, limit)?;
-    Some(reader.0)
+    let mut rest = reader.0;
+    let mut time = None;
+    if Cause::has_time(number) {
+        rest = skip_varint(rest)?;
+        time = Some(Time(reader.amount())).filter(|&time| time <= Time::LAST);
+    }
+    Cause::from_number(number, code, name, time)?;
+    Some(rest)
 }

@@ -1,7 +1,7 @@
 //! Remembered transaction ids with their answers, and the parts of debits.
 //!
 //! Payload: digest u64, code (low 2 bits) and number of the cause of a denial u8, account version LEB128, amount LEB128
-//! zigzag, the length and the id of a limit that denied, then the parts of a debit: bucket u16, debited LEB128,
+//! zigzag, the length and the id of a limit or bucket that denied, and a time LEB128, then the parts of a debit: bucket u16, debited LEB128,
 //! refunded LEB128. In place of a bucket, 65535 begins an item: a length byte and the text of its key, a length byte
 //! and its unit.
 
@@ -101,7 +101,7 @@ impl RecordKind for Transaction {
         out.push(pack::code_bits(self.code) | self.cause.number(self.code) << CAUSE_SHIFT);
         pack::put_varint(&mut out, self.version);
         pack::put_signed(&mut out, self.amount);
-        pack::put_limit(&mut out, self.cause);
+        pack::put_named(&mut out, self.cause);
         let mut begun = 0;
         for part in &self.parts {
             // The header of an item comes before its first part.

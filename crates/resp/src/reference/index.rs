@@ -65,13 +65,15 @@ simple strings; map keys, ids, units and names are bulk strings. Most commands r
 - `final` is 1 when credit or a limit gave the item less than it asked for, a denial with CREDIT_LIMIT_REACHED included.
   Else it is 0: also for a denial with SERVICE_DENIED or CHAIN_DENIED, for late use, and where CLOSEONDENIAL undid the grant.
 - `cause` follows as one more element of a denied item, a denied command with an amount, and a denied request of a
-  session without items, where it is known:
+  session without items, where it is known. After that of a limit follows `allowed_at`, the time (ms) at which it would be
+  allowed if nothing else changes; without it waiting does not help:
 
 | cause | what is wrong | cure |
 |---|---|---|
 | `balance` | the buckets of the unit have less, after what the unit owes, than was asked for (or than MIN), or are not valid now | ask for less, or SCUR.TOPUP |
 | `no_bucket` | the account has no bucket of this unit. Case counts: `EUR` is not `eur` | SCUR.GET shows the units; SCUR.TOPUP with UNIT makes a bucket |
-| `limit ID` | the account's limit with this id is reached | wait for its next period, or change it |
+| `bucket ID` | the bucket that the command names has less than it takes, or than its new floor | ask for less, or SCUR.TOPUP |
+| `limit ID` | the account's limit with this id is reached | wait until `allowed_at`, where that follows, or change it |
 | `chain` | another command of the same chain was denied | the one that was denied says why |
 | `status` | the account is suspended or closed | SCUR.STATUS |
 

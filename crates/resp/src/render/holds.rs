@@ -35,7 +35,7 @@ pub fn holds_map(reply: &mut Reply<'_>, view: &HoldsView) {
 
 /// Writes the answer to `SCUR.TRANSACTION`.
 pub fn transaction_map(reply: &mut Reply<'_>, view: &TransactionView) {
-    reply.map(6);
+    reply.map(7);
     word!(reply, "code");
     reply.simple(view.code.name());
     word!(reply, "version");
@@ -47,6 +47,8 @@ pub fn transaction_map(reply: &mut Reply<'_>, view: &TransactionView) {
         Some(cause) => reply.simple(&cause),
         None => reply.null(),
     }
+    word!(reply, "allowed_at");
+    time_or_null(reply, view.cause.allowed_at());
     word!(reply, "forget_at");
     time_or_null(reply, Some(view.forget_at));
     list!(reply, "parts", view.parts.len());

@@ -19,9 +19,10 @@ const DELETED_REPLY: &str = "[code, version]; with IFTXN [code, version, replaye
 const REMEMBERED_REPLY: &str = "[code, version]; with TXN [code, version, replayed]";
 const AMOUNT_REPLY: &str = "[code, replayed, version, amount]";
 /// Reply of commands that can be denied.
-const DENIED_AMOUNT_REPLY: &str = "[code, replayed, version, amount], and cause where it is denied";
-const SESSION_REPLY: &str = "[code, replayed, version, items], and cause where a request without items is denied\n\
-    items: array of [key, code, granted, final, uncollected], and cause where the item is denied";
+const DENIED_AMOUNT_REPLY: &str =
+    "[code, replayed, version, amount], and cause and allowed_at where it is denied";
+const SESSION_REPLY: &str = "[code, replayed, version, items], and cause and allowed_at where a request without items is denied\n\
+    items: array of [key, code, granted, final, uncollected], and cause and allowed_at where the item is denied";
 const RELEASE_REPLY: &str = "[code, replayed, version, items], with no items";
 const CHAIN_REPLY: &str = "[code, replayed, denied, replies]\n\
     replies: array of the reply of each command";
@@ -258,7 +259,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         summary: "Says whether an amount could be reserved now, without reserving it. Amount: what could be granted.",
         term: "balance check",
         grammar: "account unit amount",
-        reply: "[code, amount], and cause where it is denied",
+        reply: "[code, amount], and cause and allowed_at where it is denied",
         codes: &[Invalid, UnknownAccount, ServiceDenied, CreditLimitReached],
         example: "SCUR.CHECK alice cent 100",
         ..BASE
@@ -419,7 +420,7 @@ pub(super) const COMMANDS: &[Spec] = &[
                 buckets: array of [id, unit, available, held, floor, priority, valid_from, valid_to] (valid_to nil when none)\n\
                 a bucket with an allowance has one more: [period, zone, amount, refills_at] (zone: minutes ahead of UTC, or a name; refills_at nil when it ends before), and begin and rollover and debt and owed where they are not the usual ones (only begin, where the others are; owed: what refills do not pay)\n\
                 counters: array of [id, unit, value, period, resets_at] (resets_at nil for period none), and zone and begin where they are not UTC and the usual one\n\
-                limits: array of [id, unit, item, amount, used, held, left, overrun, period, zone, resets_at] (unit and item nil for open sessions, item nil for all of a unit, period `rolling 5h` or `rate 1m` where it is none, resets_at nil for period none), and begin and burst where the begin is not the usual one, or the burst of a rate is not its amount (begin nil then)\n\
+                limits: array of [id, unit, item, amount, used, held, left, overrun, period, zone, resets_at] (unit and item nil for open sessions, item nil for all of a unit, resets_at nil if it never does), period as `rolling 5h` or `rate 1m` of those, and begin and burst where a begin is not the usual one, or the burst of a rate is not its amount (begin nil then)\n\
                 sessions: array of [id, version, deadline]",
         codes: &[Invalid, UnknownAccount],
         example: "SCUR.GET alice",
@@ -489,7 +490,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         summary: "Shows what is remembered of a transaction id: its answer, its refunds, and until when.",
         term: "lookup of a payment by its idempotency key",
         grammar: "account txn",
-        reply: "map of: code, version, amount, cause (nil where nothing is denied), forget_at, parts\n\
+        reply: "map of: code, version, amount, cause (nil where nothing is denied), allowed_at (nil where no limit denied or time alone does not help), forget_at, parts\n\
                 parts: array of [bucket, unit, amount, refunded, item] (bucket and unit nil where the bucket was removed, item nil for a debit without items)",
         codes: &[Invalid, UnknownAccount, UnknownTransaction],
         notes: "`parts` are those of a debit. An id is remembered for transaction_ms; the log has it for longer:\n\

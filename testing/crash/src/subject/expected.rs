@@ -97,19 +97,18 @@ pub fn value_of(op: &Op, answer: &Answer, replayed: i128) -> Value {
             let whole = items.first().filter(|_| asked.is_empty());
             let rows = Value::Array(asked.iter().zip(items).map(item).collect());
             let told = [word(code.name()), Value::Int(replayed), int(*version), rows];
-            told.into_iter().chain(whole.and_then(|denied| told_cause(denied.cause))).collect()
+            told.into_iter()
+                .chain(whole.into_iter().flat_map(|denied| told_cause(denied.cause)))
+                .collect()
         }
     })
 }
 
-/// Returns the word for the cause of a denial, if it has one.
-fn told_cause(cause: Cause) -> Option<Value> {
-    let limit = if let Cause::Limit(limit) = cause {
-        format!(" {}", limit.as_str())
-    } else {
-        String::new()
-    };
-    cause.word().map(|word| Value::Word(format!("{word}{limit}").into_bytes()))
+/// Returns the word for the cause of a denial, if it has one, and when a limit allows it.
+fn told_cause(cause: Cause) -> impl Iterator<Item = Value> {
+    let name = cause.name().map(|name| format!(" {}", name.as_str())).unwrap_or_default();
+    let text = cause.word().map(|word| Value::Word(format!("{word}{name}").into_bytes()));
+    text.into_iter().chain(cause.allowed_at().map(|time| Value::Int(time.0.into())))
 }
 
 fn item_key(key: ItemKey) -> Value {

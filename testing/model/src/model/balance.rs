@@ -275,7 +275,7 @@ fn adjust(
     require(!full, Code::Busy)?;
     let after = state.available(serial);
     if amount < 0 && after < floor {
-        return Ok(Effect::denied(Code::CreditLimitReached, before, Cause::Balance));
+        return Ok(Effect::denied(Code::CreditLimitReached, before, Cause::Bucket(bucket)));
     }
     state.fits()?;
     Ok(Effect::ok(after))
@@ -326,7 +326,7 @@ fn change(
     }
     require(!full, Code::Busy)?;
     if attributes.floor.is_some_and(|floor| i128::from(floor) > available) {
-        return Ok(Effect::denied(Code::CreditLimitReached, available, Cause::Balance));
+        return Ok(Effect::denied(Code::CreditLimitReached, available, Cause::Bucket(bucket)));
     }
     state.fits()?;
     // Periods that have begun under another offset.
@@ -358,6 +358,7 @@ fn debit(
     if state.status != Status::Active {
         return Ok(Effect::denied(Code::ServiceDenied, 0, Cause::Status));
     }
+    let before = state.clone();
     let (mut all, mut parts): (i128, Vec<DebitPart>) = (0, vec![]);
     for &(key, unit, amount) in items {
         let (debits, rest) = state.spread(unit.as_str(), amount.into(), context.now);
@@ -367,7 +368,15 @@ fn debit(
         // The caller discards the copy, and with it the items debited so far.
         let short = state.grantable(unit.as_str(), context.now) < i128::from(amount);
         if rest > 0 || short || tightest.is_some_and(|(_, left)| left < i128::from(amount)) {
-            let cause = state.shortage(unit.as_str(), named, context.now);
+            let mut cause = state.shortage(unit.as_str(), named, amount.into(), context.now);
+            if let Cause::Limit { allowed_at, .. } = &mut cause {
+                let wanted = |(key, unit, amount): &(Option<ItemKey>, Name, i64)| {
+                    let key = key.map(|key| key.to_string());
+                    (unit.as_str().to_string(), key, i128::from(*amount))
+                };
+                let wanted: Vec<_> = items.iter().map(wanted).collect();
+                *allowed_at = before.allowed_at(&wanted, context.now);
+            }
             return Ok(Effect::denied(Code::CreditLimitReached, 0, cause));
         }
         state.debit_counts((unit.as_str(), named), amount.into(), context.now);

@@ -4,7 +4,7 @@ use super::calendar::Zone;
 use super::state::{Limit, State, Window};
 use super::{Context, ReportedThreshold, calendar, require};
 use scurry_ledger::{
-    Code, Command, LimitSubject, LimitTerms, Name, Period, PeriodClock, WindowTerms,
+    Code, Command, LimitSubject, LimitTerms, Name, Period, PeriodClock, Time, WindowTerms,
 };
 use std::collections::BTreeMap;
 
@@ -197,6 +197,51 @@ impl State {
             }
         }
         least
+    }
+
+    /// Returns when all of these amounts, each with its unit and item key, would be allowed if nothing but time passed.
+    pub(crate) fn allowed_at(
+        &self,
+        wanted: &[(String, Option<String>, i128)],
+        now: i64,
+    ) -> Option<Time> {
+        for (unit, ..) in wanted {
+            let of_unit = wanted.iter().filter(|(other, ..)| other == unit);
+            let all: i128 = of_unit.map(|(.., amount)| amount).sum();
+            if all > self.grantable(unit, now).min(i64::MAX.into()) {
+                return None;
+            }
+        }
+        let mut last = None;
+        for limit in &self.limits {
+            let counted = wanted.iter().filter(|(unit, key, _)| limit.counts(unit, key.as_deref()));
+            let all: i128 = counted.map(|(.., amount)| amount).sum();
+            if self.left_of(limit, now) < all {
+                last = last.max(Some(self.leaves_at(limit, all, now)?));
+            }
+        }
+        last.map(Time)
+    }
+
+    /// Returns the first moment at which a limit leaves so much, found by halving the time to come.
+    fn leaves_at(&self, limit: &Limit, amount: i128, now: i64) -> Option<i64> {
+        if let Window::Periods(zone) = limit.window {
+            let is_enough = limit.amount - self.held_of(limit) >= amount;
+            let end = self.limit_at(limit, now).resets_at();
+            return end.filter(|_| is_enough && zone != Zone::NONE);
+        }
+        let (mut early, mut late) = (now, YEAR_6429);
+        if self.left_of(limit, late) < amount {
+            return None;
+        }
+        while late - early > 1 {
+            let middle = early + (late - early) / 2;
+            match self.left_of(limit, middle) < amount {
+                true => early = middle,
+                false => late = middle,
+            }
+        }
+        Some(late)
     }
 
     /// Returns the limit that lets no other session open, if any.

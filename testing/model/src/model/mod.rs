@@ -144,7 +144,7 @@ impl Model {
         let grantable = i64::try_from(all.min(i64::MAX.into())).ok()?;
         let (code, cause) = match state.status {
             Status::Active if grantable < amount => {
-                (Code::CreditLimitReached, state.shortage(unit.as_str(), None, now))
+                (Code::CreditLimitReached, state.shortage(unit.as_str(), None, amount.into(), now))
             }
             Status::Active => (Code::Ok, Cause::None),
             _ => (Code::ServiceDenied, Cause::Status),

@@ -159,7 +159,7 @@ pub(super) fn grant(
     let line = open.item_or_new(item);
     // A grant below MIN is a denial, and holds nothing.
     if grant < min {
-        let cause = state.shortage(unit, Some(&key), now);
+        let cause = state.shortage(unit, Some(&key), min, now);
         let code = Code::CreditLimitReached;
         return Ok(ItemAnswer { code, granted: 0, last: true, uncollected: 0, cause });
     }

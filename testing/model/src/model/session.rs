@@ -180,7 +180,8 @@ pub(super) fn reserve(
         return deny(state, Code::ServiceDenied, items);
     }
     if let Some(limit) = state.closed_to_sessions(now) {
-        let (code, cause) = (Code::CreditLimitReached, Cause::Limit(name(&limit)));
+        let (code, cause) =
+            (Code::CreditLimitReached, Cause::Limit { id: name(&limit), allowed_at: None });
         let denied = ItemAnswer { code, granted: 0, last: true, uncollected: 0, cause };
         let count = request.items.len().max(1);
         return deny(state, code, (0..count).map(|_| denied).collect());

@@ -398,11 +398,13 @@ impl State {
 
     /// Returns the cause of a denial when a unit is short: a limit that leaves less than the balance, the balance, or
     /// the lack of any bucket of the unit.
-    pub(crate) fn shortage(&self, unit: &str, key: Option<&str>, now: i64) -> Cause {
+    pub(crate) fn shortage(&self, unit: &str, key: Option<&str>, amount: i128, now: i64) -> Cause {
         if let Some((limit, left)) = self.tightest(unit, key, now)
             && left < self.grantable(unit, now)
         {
-            return Cause::Limit(name(&limit));
+            let wanted = [(unit.to_string(), key.map(str::to_string), amount)];
+            let allowed_at = self.allowed_at(&wanted, now);
+            return Cause::Limit { id: name(&limit), allowed_at };
         }
         let of_unit = self.buckets.iter().filter(|bucket| bucket.unit == unit).count();
         if of_unit == 0 { Cause::NoBucket } else { Cause::Balance }

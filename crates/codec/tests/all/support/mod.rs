@@ -95,7 +95,7 @@ pub(crate) fn every_op() -> Change {
     };
     let answered =
         TombstoneKind::Answered { request: 9, digest: u64::MAX, code: Code::ServiceDenied, items };
-    let by_limit = Cause::Limit(name("a-day"));
+    let by_limit = Cause::Limit { id: name("a-day"), allowed_at: None };
     let causes = [Cause::Balance, Cause::NoBucket, by_limit, Cause::Chain, Cause::Status];
     let denied = causes.map(|cause| item(Code::CreditLimitReached, 0, 7, cause));
     let denied = TombstoneKind::Answered {
@@ -277,6 +277,11 @@ pub(crate) fn every_op() -> Change {
         }),
         Op::UncountUse { limit: LimitAt(3), part: 30, amount: 1 },
     ];
+    let allowed_at = Some(AT.plus_ms(1_500));
+    ops.extend([
+        deny(Cause::Limit { id: name("a-minute"), allowed_at }),
+        deny(Cause::Bucket(name("main"))),
+    ]);
     ops.extend(windows().map(|limit| Op::SetLimit(Box::new(limit))));
     Change { at: AT, ops }
 }

@@ -162,8 +162,11 @@ fn about<'f>(fields: &mut Fields<'f>, found: &Found<'f>) {
             fields.bytes("code", code.name().as_bytes());
             fields.number("version", i64::try_from(*version).unwrap_or(i64::MAX));
             fields.number("amount", *amount);
-            if let Some(cause) = scurry_resp::cause_text(*cause) {
-                fields.text("cause", cause.into_owned());
+            if let Some(text) = scurry_resp::cause_text(*cause) {
+                fields.text("cause", text.into_owned());
+            }
+            if let Some(time) = cause.allowed_at() {
+                fields.number("allowed_at", time.0);
             }
         }
         Event::Low { bucket: number, threshold }

@@ -109,7 +109,9 @@ fn an_expired_bucket_still_owes() {
 
 #[test]
 fn a_limit_is_the_cause_only_if_it_leaves_less_than_is_grantable() {
-    for (limit, cause) in [(299, Cause::Limit(name("l"))), (300, Cause::Balance)] {
+    for (limit, cause) in
+        [(299, Cause::Limit { id: name("l"), allowed_at: None }), (300, Cause::Balance)]
+    {
         let mut script = indebted();
         script.done(&Op::limit("l", "l", "c", limit, None));
         let (_, items) = script.items(&Request::new("t", 0).ask(1, "c", 301).min(301).reserve());
