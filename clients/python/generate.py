@@ -33,7 +33,7 @@ SUFFIXES = {"ms": "_ms", "duration": "_ms", "minutes": "_minutes", "s": "_s"}
 
 # Reply fields that are not text, by name.
 INTEGERS = set(
-    """version amount available held floor priority valid_from valid_to begin rollover owed refills_at value resets_at used left burst allowed_at
+    """version amount available held floor priority valid_from valid_to rollover owed refills_at value resets_at used left burst allowed_at
     overrun deadline validity tcc last_request granted outstanding from_hold direct released uncollected credited
     refunded consumed expired voided overdrawn denied expires forget_at kept_from looked reached""".split()
 )
@@ -409,7 +409,7 @@ def at_the_end(line: str) -> list[tuple[str, str]]:
 
 
 def scalar(name: str) -> str:
-    if name == "zone":  # Minutes ahead of UTC, or a name.
+    if name in ("zone", "begin"):  # Minutes ahead of UTC, or a name; a number, or first-use.
         return "item_key"
     if name in FLAGS:
         return "flag"

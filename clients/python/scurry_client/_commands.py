@@ -347,7 +347,7 @@ class Allowance:
     zone: str | int
     amount: int
     refills_at: int | None
-    begin: int | None
+    begin: str | int | None
     rollover: int | None
     debt: str | None
     owed: int | None
@@ -360,7 +360,7 @@ class Allowance:
             item_key(found[1]),
             integer(found[2]),
             nullable(integer)(found[3]),
-            nullable(integer)(found[4]),
+            nullable(item_key)(found[4]),
             nullable(integer)(found[5]),
             nullable(text)(found[6]),
             nullable(integer)(found[7]),
@@ -403,7 +403,7 @@ class Counter:
     period: str
     resets_at: int | None
     zone: str | int | None
-    begin: int | None
+    begin: str | int | None
 
     @staticmethod
     def read(raw: object) -> Counter:
@@ -415,7 +415,7 @@ class Counter:
             text(found[3]),
             nullable(integer)(found[4]),
             nullable(item_key)(found[5]),
-            nullable(integer)(found[6]),
+            nullable(item_key)(found[6]),
         )
 
 
@@ -432,7 +432,7 @@ class Limit:
     period: str
     zone: str | int
     resets_at: int | None
-    begin: int | None
+    begin: str | int | None
     burst: int | None
 
     @staticmethod
@@ -450,7 +450,7 @@ class Limit:
             text(found[8]),
             item_key(found[9]),
             nullable(integer)(found[10]),
-            nullable(integer)(found[11]),
+            nullable(item_key)(found[11]),
             nullable(integer)(found[12]),
         )
 
@@ -1322,7 +1322,7 @@ def counter(
     period: str | None = None,
     offset_minutes: int | None = None,
     zone: str | None = None,
-    begin: int | None = None,
+    begin: int | Literal["first-use"] | None = None,
 ) -> Command[Counted]:
     """Adds an amount of any sign to a counter, which is made when there is none. Amount: its value afterwards.
 
@@ -1357,7 +1357,7 @@ def limit(
     period: str | None = None,
     offset_minutes: int | None = None,
     zone: str | None = None,
-    begin: int | None = None,
+    begin: int | Literal["first-use"] | None = None,
     rolling: str | None = None,
     rate: str | None = None,
     burst: int | None = None,

@@ -177,7 +177,7 @@ class SyncCommands:
         period: str | None = None,
         offset_minutes: int | None = None,
         zone: str | None = None,
-        begin: int | None = None,
+        begin: int | Literal["first-use"] | None = None,
     ) -> Counted:
         """Adds an amount of any sign to a counter, which is made when there is none. Amount: its value afterwards."""
         return self.run(
@@ -199,7 +199,7 @@ class SyncCommands:
         period: str | None = None,
         offset_minutes: int | None = None,
         zone: str | None = None,
-        begin: int | None = None,
+        begin: int | Literal["first-use"] | None = None,
         rolling: str | None = None,
         rate: str | None = None,
         burst: int | None = None,
@@ -562,7 +562,7 @@ class AsyncCommands:
         period: str | None = None,
         offset_minutes: int | None = None,
         zone: str | None = None,
-        begin: int | None = None,
+        begin: int | Literal["first-use"] | None = None,
     ) -> Counted:
         """Adds an amount of any sign to a counter, which is made when there is none. Amount: its value afterwards."""
         return await self.run(
@@ -584,7 +584,7 @@ class AsyncCommands:
         period: str | None = None,
         offset_minutes: int | None = None,
         zone: str | None = None,
-        begin: int | None = None,
+        begin: int | Literal["first-use"] | None = None,
         rolling: str | None = None,
         rate: str | None = None,
         burst: int | None = None,

@@ -106,7 +106,14 @@ impl<'a> Reader<'a> {
     pub(crate) fn begin(&mut self, cycle: Cycle) -> Option<Cycle> {
         match self.value() {
             None => Some(cycle),
-            Some(value) => Some(Cycle { begin: u8::try_from(integer(value)?).ok()?, ..cycle }),
+            Some(value) => {
+                let begin = match integer(value) {
+                    Some(begin) => u8::try_from(begin).ok()?,
+                    None if bytes(value)? == Cycle::FIRST_USE_WORD.as_bytes() => Cycle::FIRST_USE,
+                    None => return None,
+                };
+                Some(Cycle { begin, ..cycle })
+            }
         }
     }
 

@@ -87,7 +87,8 @@ impl Limit {
         match self.window {
             Window::Period(cycle) => {
                 if let Some(start) = cycle.begun_after(self.period_start, now) {
-                    self.begin_period(start, 0);
+                    let is_begun = !cycle.begins_with_use();
+                    self.begin_period(if is_begun { start } else { Cycle::NOT_BEGUN }, 0);
                 }
                 return self;
             }
@@ -159,6 +160,10 @@ impl Limit {
             self.drained = 0;
         }
         self.period_start = match (self.window, window) {
+            (_, Window::Period(cycle)) if cycle.begins_with_use() => match self.used {
+                0 => Cycle::NOT_BEGUN,
+                _ => now,
+            },
             (Window::Period(before), Window::Period(cycle)) => {
                 let present = cycle.start(now);
                 match cycle.is_moved_from(before) {

@@ -133,6 +133,14 @@ impl Period {
         (1..=Period::COUNT_MAX).contains(&count).then_some(counted)
     }
 
+    /// Returns the ms of a period of fixed length, which may begin with its first use; `None` of any other.
+    pub(crate) fn fixed_ms(self) -> Option<i64> {
+        match self.length(self.begins().0) {
+            Length::Ms { ms, .. } if self != Period::None => Some(ms),
+            Length::Ms { .. } | Length::Months(_) => None,
+        }
+    }
+
     /// Returns the begin that holds unless another is given, and the last one: hours of a day, weekdays from Monday,
     /// days of a month. The first is the least.
     pub const fn begins(self) -> (u8, u8) {

@@ -9,7 +9,7 @@ pub struct PeriodClock {
     pub offset_minutes: Option<i64>,
     /// Zone of the clocks; without an offset.
     pub zone: Option<NamedZone>,
-    /// Hour, weekday or day of the month at which a period begins; see [`Period::begins`].
+    /// Hour, weekday or day of the month at which a period begins, see [`Period::begins`]; or [`Cycle::FIRST_USE`].
     pub begin: Option<u8>,
 }
 
@@ -45,6 +45,9 @@ impl PeriodClock {
         // Offsets out of range were refused before.
         let offset = |minutes| Zone::Fixed(i16::try_from(minutes).unwrap_or(0));
         let zone = self.zone.map(Zone::Named).or(self.offset_minutes.map(offset));
-        Cycle { period, zone: zone.unwrap_or(before.zone), begin: self.begin.unwrap_or(usual) }
+        let begin = self.begin.unwrap_or(usual);
+        // Periods that begin with a use have no zone.
+        let before = if self.begin == Some(Cycle::FIRST_USE) { Zone::UTC } else { before.zone };
+        Cycle { period, zone: zone.unwrap_or(before), begin }
     }
 }

@@ -29,13 +29,22 @@ pub struct Cycle {
     pub period: Period,
     /// Time zone whose clocks begin it.
     pub zone: Zone,
-    /// Hour, weekday or day of the month at which it begins; see [`Period::begins`].
+    /// Hour, weekday or day of the month at which it begins, see [`Period::begins`]; or [`Cycle::FIRST_USE`].
     pub begin: u8,
 }
 
 impl Cycle {
     /// The cycle that never resets.
     pub const NONE: Cycle = Cycle::fixed(Period::None, 0);
+
+    /// The begin of periods that begin with the first use after the last one ended, and last for so many ms. Persisted.
+    pub const FIRST_USE: u8 = u8::MAX;
+
+    /// The word of that begin on the wire.
+    pub const FIRST_USE_WORD: &str = "first-use";
+
+    /// Start of a period that has not begun: nothing was used since the last one ended.
+    pub(crate) const NOT_BEGUN: Time = Time(i64::MIN);
 
     /// Returns the cycle of a zone without summer time, which begins where it does unless another begin is given.
     pub const fn fixed(period: Period, offset_minutes: i16) -> Cycle {
@@ -47,14 +56,32 @@ impl Cycle {
         Some(self.begin).filter(|&begin| begin != self.period.begins().0)
     }
 
+    /// Returns the length of a period that begins with its first use, ms; `None` if the calendar begins it.
+    #[inline]
+    fn first_use_ms(self) -> Option<i64> {
+        if self.begin == Cycle::FIRST_USE { self.period.fixed_ms() } else { None }
+    }
+
+    /// Reports whether the first use begins a period.
+    pub fn begins_with_use(self) -> bool {
+        self.begin == Cycle::FIRST_USE
+    }
+
     /// Reports whether the period has such a begin, and the zone such an offset.
     pub fn is_valid(self) -> bool {
+        if self.begins_with_use() {
+            return self.period.fixed_ms().is_some() && self.zone == Zone::UTC;
+        }
         let (first, last) = self.period.begins();
         (first..=last).contains(&self.begin) && self.zone.is_in_range()
     }
 
-    /// Returns the start of the period that contains `now`; the beginning of time for [`Period::None`].
+    /// Returns the start of the period that contains `now`, or that a use now begins; the beginning of time for
+    /// [`Period::None`].
     pub fn start(self, now: Time) -> Time {
+        if self.begins_with_use() {
+            return now;
+        }
         match self.period {
             Period::None => Time(i64::MIN),
             _ => self.start_of(self.number(now)),
@@ -72,12 +99,19 @@ impl Cycle {
         if self.period == Period::None {
             return None;
         }
+        if let Some(ms) = self.first_use_ms() {
+            return Some(start.plus_ms(ms)).filter(|&end| now < end && end <= Time::LAST);
+        }
         let number = self.number(now).max(self.number_from(start));
         Some(self.start_of(number.saturating_add(1))).filter(|&next| next <= Time::LAST)
     }
 
     /// Returns the start of the period that contains `now`, if it is a later one than the one that began at `start`.
+    /// A period that begins with its first use has not begun, but a use now would begin it.
     pub(crate) fn begun_after(self, start: Time, now: Time) -> Option<Time> {
+        if let Some(ms) = self.first_use_ms() {
+            return (start.plus_ms(ms) <= now).then_some(now);
+        }
         let present = self.start(now);
         let is_later = present > start
             && match self.zone {

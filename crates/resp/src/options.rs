@@ -2,8 +2,8 @@
 
 use crate::{Args, Fault, parse_integer};
 use scurry_ledger::{
-    ACCOUNT_ID_LEN_MAX, BucketAttributes, DebtRule, ID_LEN_MAX, ITEM_KEY_LEN_MAX, ItemKey, Name,
-    NamedZone, Period, PeriodClock, Span, Status, Time, is_printable,
+    ACCOUNT_ID_LEN_MAX, BucketAttributes, Cycle, DebtRule, ID_LEN_MAX, ITEM_KEY_LEN_MAX, ItemKey,
+    Name, NamedZone, Period, PeriodClock, Span, Status, Time, is_printable,
 };
 
 /// A cursor over the arguments of a command.
@@ -200,8 +200,14 @@ impl<'a> Options<'a> {
             let zone = NamedZone::new(name).ok_or(Fault::UnknownZone(name))?;
             once(&mut clock.zone, "zone", zone)?;
         } else if is(keyword, b"begin") {
-            let begin = self.between("begin", 0, 31)?;
-            once(&mut clock.begin, "begin", begin.to_le_bytes()[0])?;
+            let begin = match self.peek() {
+                Some(word) if word.eq_ignore_ascii_case(Cycle::FIRST_USE_WORD.as_bytes()) => {
+                    self.at += 1;
+                    Cycle::FIRST_USE
+                }
+                _ => self.between("begin", 0, 31)?.to_le_bytes()[0],
+            };
+            once(&mut clock.begin, "begin", begin)?;
         } else {
             return Ok(false);
         }

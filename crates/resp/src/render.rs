@@ -301,8 +301,10 @@ fn begin_len(cycle: Cycle) -> usize {
 
 /// Writes the begin of a cycle, of one that does not begin as usual.
 fn begin(reply: &mut Reply<'_>, cycle: Cycle) {
-    if let Some(begin) = cycle.given_begin() {
-        reply.integer(i64::from(begin));
+    match cycle.given_begin() {
+        Some(Cycle::FIRST_USE) => reply.simple(Cycle::FIRST_USE_WORD),
+        Some(begin) => reply.integer(i64::from(begin)),
+        None => {}
     }
 }
 
@@ -310,9 +312,9 @@ fn begin(reply: &mut Reply<'_>, cycle: Cycle) {
 fn limit_entry(reply: &mut Reply<'_>, account: &Account, limit: &Limit, now: Time) {
     let (held, resets_at) = (account.held_in(limit), account.limit_resets_at(limit, now));
     let (left, limit) = (account.left_in(limit, now), account.limit_at(limit, now));
-    let begin = limit.window.cycle().and_then(Cycle::given_begin);
+    let cycle = limit.window.cycle().unwrap_or(Cycle::NONE);
     let burst = limit.window.given_burst();
-    reply.array(11 + usize::from(begin.is_some()) + 2 * usize::from(burst.is_some()));
+    reply.array(11 + begin_len(cycle) + 2 * usize::from(burst.is_some()));
     reply.name(&limit.id);
     match limit.counted {
         LimitSubject::Sessions => {
@@ -329,11 +331,9 @@ fn limit_entry(reply: &mut Reply<'_>, account: &Account, limit: &Limit, now: Tim
     }
     reply.integers([limit.amount, limit.used, held, left, limit.overrun]);
     reply.simple(&limit.window.to_string());
-    zone(reply, limit.window.cycle().map_or(Zone::UTC, |cycle| cycle.zone));
+    zone(reply, cycle.zone);
     time_or_null(reply, resets_at);
-    if let Some(begin) = begin {
-        reply.integer(i64::from(begin));
-    }
+    begin(reply, cycle);
     if let Some(burst) = burst {
         reply.null();
         reply.integer(burst);

@@ -6,8 +6,9 @@ use crate::{
     Arguments, Follow, FollowFrom, ListRead, Read, Request, StatementRead, StoreRead, WatchStart,
 };
 use scurry_ledger::{
-    BucketAttributes, Command, Create, DebtRule, Id, ItemAmount, ItemKey, LimitSubject, LimitTerms,
-    Link, Name, NamedZone, Period, PeriodClock, SessionRequest, Status, Time, WindowTerms,
+    BucketAttributes, Command, Create, Cycle, DebtRule, Id, ItemAmount, ItemKey, LimitSubject,
+    LimitTerms, Link, Name, NamedZone, Period, PeriodClock, SessionRequest, Status, Time,
+    WindowTerms,
 };
 
 impl Request {
@@ -231,7 +232,14 @@ fn append_period(out: &mut Arguments, period: Option<Period>, clock: &PeriodCloc
     out.option("PERIOD", period.map(|period| period.to_string()))
         .number("OFFSET", offset_minutes)
         .option("ZONE", zone.map(NamedZone::name))
-        .number("BEGIN", begin);
+        .option("BEGIN", begin.map(begin_word));
+}
+
+fn begin_word(begin: u8) -> String {
+    match begin {
+        Cycle::FIRST_USE => Cycle::FIRST_USE_WORD.to_owned(),
+        begin => begin.to_string(),
+    }
 }
 
 fn append_amounts(out: &mut Arguments, items: &[ItemAmount]) {

@@ -1,7 +1,7 @@
 //! The bodies of answers. `reading.rs` builds them from the store's replies.
 
 use crate::quantity::Quantity;
-use crate::text::Key;
+use crate::text::{Begin, Key};
 use crate::totals::TotalsBody;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use scurry_ledger::Code;
@@ -212,9 +212,9 @@ pub(crate) struct ClockBody {
     /// Time zone of the IANA database; absent with offset_minutes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) zone: Option<String>,
-    /// Hour, weekday (1 is Monday) or day of the month at which a period begins, where it is not the first one.
+    /// When a period begins, where it is not the first hour, weekday or day of the month.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) begin: Option<i64>,
+    pub(crate) begin: Option<Begin>,
 }
 
 impl ClockBody {

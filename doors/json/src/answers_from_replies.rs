@@ -6,7 +6,7 @@ use crate::answer::{
     LimitBody, Moved, SessionAnswer, SessionRow, Sessions, Uncollected, Why, WindowBody,
 };
 use crate::quantity::Quantity;
-use crate::text::Key;
+use crate::text::{Begin, Key};
 use crate::totals::TotalsBody;
 use scurry_ledger::{
     self as ledger, Cause, Code, Cycle, DebtRule, Id, LimitSubject, Name, Time, Window,
@@ -203,7 +203,7 @@ fn clock(cycle: Cycle) -> ClockBody {
     ClockBody {
         offset_minutes: cycle.zone.offset_minutes().map(i64::from),
         zone: cycle.zone.named().map(|zone| zone.name().to_owned()),
-        begin: cycle.given_begin().map(i64::from),
+        begin: cycle.given_begin().map(Begin),
     }
 }
 

@@ -1,7 +1,7 @@
 //! The bodies of requests. `build.rs` makes commands from them.
 
 use crate::quantity::{Amount, SignedAmount};
-use crate::text::{DebtRule, FirstStatus, Id, Key, Name, Period, Recurring, Status, Zone};
+use crate::text::{Begin, DebtRule, FirstStatus, Id, Key, Name, Period, Recurring, Status, Zone};
 use schemars::JsonSchema;
 use scurry_ledger::{BUCKETS_MAX, ITEMS_MAX, Span};
 use scurry_resp::IDENTITIES_MAX;
@@ -201,9 +201,9 @@ pub(crate) struct Count {
     /// Time zone of the periods; without offset_minutes.
     pub(crate) zone: Option<Zone>,
     /// Hour 0 to 23 of a day, weekday 1 (Monday) to 7, or day 1 to 31 of a month, quarter or year, at which a period
-    /// begins: 31 is the last day of a shorter month.
-    #[schemars(range(min = 0, max = 31))]
-    pub(crate) begin: Option<u8>,
+    /// begins: 31 is the last day of a shorter month. With first-use it begins with the first use after the last one
+    /// ended, and lasts for its length; without zone and offset_minutes.
+    pub(crate) begin: Option<Begin>,
 }
 
 /// A limit of what may be used of a unit in a period, or of open sessions.
@@ -228,9 +228,9 @@ pub(crate) struct LimitSetting {
     /// Time zone of the periods; without offset_minutes.
     pub(crate) zone: Option<Zone>,
     /// Hour 0 to 23 of a day, weekday 1 (Monday) to 7, or day 1 to 31 of a month, quarter or year, at which a period
-    /// begins: 31 is the last day of a shorter month.
-    #[schemars(range(min = 0, max = 31))]
-    pub(crate) begin: Option<u8>,
+    /// begins: 31 is the last day of a shorter month. With first-use it begins with the first use after the last one
+    /// ended, and lasts for its length; without zone and offset_minutes.
+    pub(crate) begin: Option<Begin>,
     /// Each use counts for so long, and at most a thirtieth longer; without period, offset_minutes, zone and begin.
     pub(crate) rolling_ms: Option<Amount<{ Span::MS_MIN }, { Span::MS_MAX }>>,
     /// The amount drains in this time, evenly; without period, offset_minutes, zone, begin and rolling_ms.

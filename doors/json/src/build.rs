@@ -7,7 +7,7 @@ use crate::body::{
 use crate::input::Input;
 use crate::list_cursor::{self, LIMIT_MAX};
 use crate::quantity::Amount;
-use crate::text::{AccountId, Id, Name, Text, Zone};
+use crate::text::{AccountId, Begin, Id, Name, Text, Zone};
 use scurry_http::{FaultLocation, Problem, field_problem};
 use scurry_ledger::{
     self as ledger, BucketAttributes, Command, Create, LimitSubject, LimitTerms, NewBucket, Period,
@@ -60,7 +60,7 @@ fn with_allowance(
         Some(None) => BucketAttributes { period: Some(Period::None), ..attributes },
         Some(Some(of)) => BucketAttributes {
             period: Some(of.period.into()),
-            clock: clock(of.offset_minutes, of.zone, of.begin),
+            clock: clock(of.offset_minutes, of.zone, of.begin.map(Begin)),
             refill: of.amount.map(i64::from),
             rollover: of.rollover.map(i64::from),
             debt: of.debt.map(ledger::DebtRule::from),
@@ -69,9 +69,9 @@ fn with_allowance(
     }
 }
 
-fn clock(offset_minutes: Option<i16>, zone: Option<Zone>, begin: Option<u8>) -> PeriodClock {
+fn clock(offset_minutes: Option<i16>, zone: Option<Zone>, begin: Option<Begin>) -> PeriodClock {
     let offset_minutes = offset_minutes.map(i64::from);
-    PeriodClock { offset_minutes, zone: zone.map(|zone| zone.0), begin }
+    PeriodClock { offset_minutes, zone: zone.map(|zone| zone.0), begin: begin.map(|begin| begin.0) }
 }
 
 impl<const LEAST: i64, const MOST: i64> From<Amount<LEAST, MOST>> for i64 {

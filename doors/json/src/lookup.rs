@@ -197,7 +197,10 @@ fn zone_json(zone: Zone) -> Value {
 
 fn put_begin(shown: &mut Value, cycle: Cycle) {
     if let Some(begin) = cycle.given_begin() {
-        shown["begin"] = begin.shown();
+        shown["begin"] = match begin {
+            Cycle::FIRST_USE => json!(Cycle::FIRST_USE_WORD),
+            begin => begin.shown(),
+        };
     }
 }
 

@@ -230,6 +230,61 @@ impl From<Period> for ledger::Period {
     }
 }
 
+/// When a period begins: a number, or with its first use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Begin(pub(crate) u8);
+
+/// A begin in JSON.
+#[derive(Deserialize, Serialize)]
+#[serde(untagged)]
+enum BeginForm {
+    Number(u8),
+    Word(BeginWord),
+}
+
+#[derive(Deserialize, Serialize)]
+enum BeginWord {
+    #[serde(rename = "first-use")]
+    FirstUse,
+}
+
+impl<'de> Deserialize<'de> for Begin {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Begin, D::Error> {
+        let why = || D::Error::custom("must be a number from 0 to 31, or first-use");
+        match BeginForm::deserialize(deserializer).map_err(|_| why())? {
+            BeginForm::Number(begin) if begin <= 31 => Ok(Begin(begin)),
+            BeginForm::Number(_) => Err(why()),
+            BeginForm::Word(BeginWord::FirstUse) => Ok(Begin(ledger::Cycle::FIRST_USE)),
+        }
+    }
+}
+
+impl Serialize for Begin {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let form = match self.0 {
+            ledger::Cycle::FIRST_USE => BeginForm::Word(BeginWord::FirstUse),
+            begin => BeginForm::Number(begin),
+        };
+        form.serialize(serializer)
+    }
+}
+
+impl JsonSchema for Begin {
+    fn schema_name() -> Cow<'static, str> {
+        "Begin".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "When a period begins: an hour, a weekday (1 is Monday) or a day of the month; or with its first use.",
+            "oneOf": [
+                { "type": "integer", "minimum": 0, "maximum": 31 },
+                { "type": "string", "const": "first-use" },
+            ],
+        })
+    }
+}
+
 /// When a bucket is refilled.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Recurring(ledger::Period);

@@ -263,7 +263,10 @@ fn clock(cycle: Cycle, minutes: &'static str) -> Fields {
         Zone::Fixed(offset) => (minutes, json!(offset)),
         Zone::Named(zone) => ("zone", json!(zone.name())),
     };
-    let begin = cycle.given_begin().map(|begin| ("begin", json!(begin)));
+    let begin = cycle.given_begin().map(|begin| match begin {
+        Cycle::FIRST_USE => ("begin", json!(Cycle::FIRST_USE_WORD)),
+        begin => ("begin", json!(begin)),
+    });
     std::iter::once(zone).chain(begin).collect()
 }
 

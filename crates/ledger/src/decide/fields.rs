@@ -163,6 +163,10 @@ fn check_allowance(attributes: &BucketAttributes) -> Step<()> {
         has_period || is_bare,
         "OFFSET, ZONE, BEGIN, AMOUNT, ROLLOVER and DEBT need a PERIOD that is not none",
     )?;
+    require(
+        clock.begin != Some(Cycle::FIRST_USE),
+        "an allowance takes no BEGIN first-use: it is refilled without a use",
+    )?;
     check_clock(*period, clock)?;
     require(refill.is_none_or(|refill| refill >= 1), "AMOUNT must be at least 1")?;
     require(rollover.is_none_or(|rollover| rollover >= 0), "ROLLOVER must be at least 0")
@@ -171,7 +175,7 @@ fn check_allowance(attributes: &BucketAttributes) -> Step<()> {
 /// Refusal of a clock where nothing resets.
 pub(super) const CLOCK_WITHOUT_PERIOD: &str = "OFFSET, ZONE and BEGIN are for a PERIOD";
 /// Refusal of a begin that the period does not have.
-pub(super) const BEGIN_RANGE: &str = "BEGIN is an hour 0 to 23 of a day, a weekday 1 to 7, or a day 1 to 31 of month, quarter or year";
+pub(super) const BEGIN_RANGE: &str = "BEGIN is an hour 0 to 23 of a day, a weekday 1 to 7, a day 1 to 31 of month, quarter or year, or first-use of a fixed length without ZONE";
 
 /// Checks the clock of periods. A begin is checked where its period is given.
 fn check_clock(period: Option<Period>, clock: &PeriodClock) -> Step<()> {
@@ -181,6 +185,11 @@ fn check_clock(period: Option<Period>, clock: &PeriodClock) -> Step<()> {
     require(
         clock.offset_minutes.is_none() || clock.zone.is_none(),
         "ZONE and OFFSET both say the time zone: give one of them",
+    )?;
+    let has_zone = clock.offset_minutes.is_some() || clock.zone.is_some();
+    require(
+        clock.begin != Some(Cycle::FIRST_USE) || !has_zone,
+        "BEGIN first-use takes no OFFSET and no ZONE: the period lasts for its length from then on",
     )?;
     require(period != Some(Period::None) || !clock.is_given(), CLOCK_WITHOUT_PERIOD)?;
     require(period.is_none_or(|period| clock.cycle(period, Cycle::NONE).is_valid()), BEGIN_RANGE)

@@ -89,6 +89,12 @@ fn changed_cycle(before: Cycle, period: Option<Period>, clock: PeriodClock) -> S
 /// Returns a limit of the account as it is now. Of a rolling limit the parts that are over are dropped first; `since`
 /// is then the version from which on refunds are taken out of what is used.
 fn up_to_now(draft: &mut Draft<'_>, known: Limit) -> Limit {
+    let read = draft.account().limit_at(&known, draft.now);
+    if known.window.cycle().is_some_and(Cycle::begins_with_use) {
+        // A period is not begun by a change of its limit.
+        let since = if read == known { known.since } else { draft.next_version() };
+        return Limit { since, ..read };
+    }
     let place = draft.account().limits.iter().position(|limit| limit.id == known.id);
     if let (Some(place), Some(start)) = (place, draft.account().begins(&known, draft.now)) {
         let limit = LimitAt(u8::try_from(place).unwrap_or(u8::MAX));

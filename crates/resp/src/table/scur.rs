@@ -225,7 +225,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         memory: Memory::ForNew,
         summary: "Adds an amount of any sign to a counter, which is made when there is none. Amount: its value afterwards.",
         term: "counters",
-        grammar: "account txn counter amount [UNIT unit] [PERIOD period [OFFSET minutes] [ZONE zone] [BEGIN n]]",
+        grammar: "account txn counter amount [UNIT unit] [PERIOD period [OFFSET minutes] [ZONE zone] [BEGIN n|first-use]]",
         reply: AMOUNT_REPLY,
         codes: &[Invalid, UnknownAccount, RequestMismatch, Busy, Overflow],
         example: "SCUR.COUNTER alice txn-6 calls 1 PERIOD day",
@@ -240,11 +240,13 @@ pub(super) const COMMANDS: &[Spec] = &[
         memory: Memory::ForNew,
         summary: "Limits what may be used of a unit in a period, in a rolling span or at a rate, or how many sessions may be open; changes or removes a limit. Amount: what is left of it.",
         term: "spending limit, policy counter (TS 29.594), rate limit",
-        grammar: "account txn limit (UNIT unit [ITEM key] AMOUNT n [PERIOD period] [OFFSET minutes] [ZONE zone] [BEGIN n] [ROLLING span] [RATE span] [BURST n] | SESSIONS AMOUNT n | REMOVE)",
+        grammar: "account txn limit (UNIT unit [ITEM key] AMOUNT n [PERIOD period] [OFFSET minutes] [ZONE zone] [BEGIN n|first-use] [ROLLING span] [RATE span] [BURST n] | SESSIONS AMOUNT n | REMOVE)",
         reply: AMOUNT_REPLY,
         codes: &[Invalid, UnknownAccount, RequestMismatch, UnknownLimit, Busy, Overflow],
         notes: "PERIOD, OFFSET, ZONE and BEGIN are as of CREATE. Others than before keep what is used: it counts until the present period is over. A clock that is set back\n\
                 over midnight does not end the same day again. To begin at 0, remove the limit and make it again.\n\
+                With BEGIN first-use a period begins with the first use after the last one ended, and lasts for its length: minute to week, or so many\n\
+                minutes, hours or days, without a zone. COUNTER takes it too.\n\
                 In place of a period: with ROLLING a use counts for the span (`60s`, `5h`, `30d`), and at most a thirtieth of it longer. With RATE use drains evenly, the amount in\n\
                 each span; BURST, the amount unless given, is the most that may be used and held at once.",
         example: "SCUR.LIMIT alice txn-7 a-day UNIT cent PERIOD day AMOUNT 500",

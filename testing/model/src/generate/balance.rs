@@ -109,7 +109,7 @@ impl Generator {
             clock.offset_minutes = clock.offset_minutes.filter(|_| self.random.one_in(20));
         }
         if self.random.one_in(2) {
-            clock.begin = Some(self.random.pick(&[1, 2, 7, 15, 23, 31]));
+            clock.begin = Some(self.random.pick(&[1, 2, 7, 15, 23, 31, Cycle::FIRST_USE]));
         }
         if period.is_some() && self.random.one_in(2) {
             // The model makes each refill alone, so that allowances have no minutes.
@@ -285,6 +285,9 @@ impl Generator {
         if counter == "month" && period == Some(Period::Month) {
             clock.zone = NamedZone::new(b"America/New_York");
         }
+        if self.random.one_in(12) {
+            clock = PeriodClock { begin: Some(Cycle::FIRST_USE), ..PeriodClock::NONE };
+        }
         let unit = if self.random.one_in(5) { Some(self.unit()) } else { None };
         let (txn, amount) = (self.txn(), self.amount());
         Op::Counter { txn, counter: name(counter), amount, unit, period, clock }
@@ -337,6 +340,9 @@ impl Generator {
             }
             if self.random.one_in(15) {
                 self.calendar(&mut period, &mut clock);
+            }
+            if self.random.one_in(8) {
+                clock = PeriodClock { begin: Some(Cycle::FIRST_USE), ..PeriodClock::NONE };
             }
             if period == Some(Period::Week) && self.random.one_in(2) {
                 period = Some(self.random.pick(&[Period::Minute, Period::Minutes(90)]));

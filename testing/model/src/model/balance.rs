@@ -495,7 +495,10 @@ fn count(
     require(!full, Code::Busy)?;
     let known = state.counters.entry(counter.as_str().to_string()).or_insert(new);
     known.value = value_at(known, now) + i128::from(amount);
-    known.written_at = now;
+    // A period that begins with its first use goes on from then.
+    if known.zone.length_from_use().is_none() || known.zone.is_over(known.written_at, now) {
+        known.written_at = now;
+    }
     let value = known.value;
     state.fits()?;
     Ok(Effect::ok(value))
@@ -503,6 +506,5 @@ fn count(
 
 /// Returns the value as read at `now`: 0 when its period is over.
 pub(super) fn value_at(counter: &Counter, now: i64) -> i128 {
-    let number = |at| counter.zone.number(at);
-    if number(now) == number(counter.written_at) { counter.value } else { 0 }
+    if counter.zone.is_over(counter.written_at, now) { 0 } else { counter.value }
 }

@@ -88,7 +88,9 @@ impl Zone {
         if period == Period::None {
             return Zone::NONE;
         }
-        let clock = Clock::given(of).or(known.map(|known| known.clock));
+        let with_use = of.begin == Some(255);
+        let before = known.map(|known| known.clock).filter(|_| !with_use);
+        let clock = Clock::given(of).or(before);
         let begin = match known.filter(|known| known.period == period) {
             Some(known) => known.begin,
             None => first_begin(period),
@@ -99,7 +101,32 @@ impl Zone {
 
     /// Reports whether the period may begin there.
     pub(crate) fn is_fine(self) -> bool {
+        if self.begin == 255 {
+            return self.length_from_use().is_some() && self.clock == Clock::Ahead(0);
+        }
         (first_begin(self.period)..=last_begin(self.period)).contains(&self.begin)
+    }
+
+    /// Returns the length of periods that begin with their first use; None if the calendar begins them.
+    pub(crate) fn length_from_use(self) -> Option<i64> {
+        if self.begin != 255 {
+            return None;
+        }
+        match self.period {
+            Period::Day => Some(DAY),
+            Period::Week => Some(7 * DAY),
+            Period::Days(count) => Some(i64::from(count) * DAY),
+            _ => self.absolute(),
+        }
+    }
+
+    /// Returns whether a period in which something was written is over. One that begins with its first use was
+    /// written when it began.
+    pub(crate) fn is_over(self, written_at: i64, now: i64) -> bool {
+        match self.length_from_use() {
+            Some(length) => written_at.saturating_add(length) <= now,
+            None => self.number(written_at) < self.number(now),
+        }
     }
 
     /// Returns what everyone sees of it.
@@ -226,6 +253,9 @@ impl Zone {
         DateTime::from_timestamp_millis(local).expect("a time").date_naive()
     }
 }
+
+/// When a period was written that begins with its first use and has not begun.
+pub(crate) const NOT_BEGUN: i64 = i64::MIN;
 
 /// A time that no clock reaches.
 const NEVER: i64 = 150_000_000_000_000;

@@ -1,6 +1,6 @@
 //! Section 14: limits.
 
-use super::calendar::Zone;
+use super::calendar::{NOT_BEGUN, Zone};
 use super::state::{Limit, State, Window};
 use super::{Context, ReportedThreshold, calendar, require};
 use scurry_ledger::{
@@ -52,16 +52,28 @@ impl Limit {
         }
     }
 
+    /// Returns when a period begins in which nothing is used yet.
+    fn begins(&self, now: i64) -> i64 {
+        match self.window {
+            Window::Periods(zone) if zone.length_from_use().is_some() => NOT_BEGUN,
+            _ => now,
+        }
+    }
+
     /// Returns whether a later period than that of the last write has begun.
     fn is_over(&self, zone: Zone, now: i64) -> bool {
-        zone.number(self.written_at) < zone.number(now)
+        zone.is_over(self.written_at, now)
     }
 
     /// Returns when `used` becomes 0 if nothing more is used, of a limit that was read at a moment.
     pub(super) fn resets_at(&self) -> Option<i64> {
         let end = match &self.window {
             Window::Periods(zone) if *zone == Zone::NONE => return None,
-            Window::Periods(zone) => zone.next_start(self.written_at),
+            Window::Periods(zone) => match zone.length_from_use() {
+                Some(_) if self.written_at == NOT_BEGUN => return None,
+                Some(length) => self.written_at + length,
+                None => zone.next_start(self.written_at),
+            },
             Window::Rolling { span, parts } => {
                 let used = parts.iter().filter(|(_, used)| **used > 0);
                 used.map(|(part, _)| part_end(*span, *part)).max()?
@@ -165,7 +177,7 @@ impl State {
                 (read.used, read.told) = (0, 0);
                 read.overrun = (self.held_of(limit) - limit.amount).max(0);
                 read.debits = vec![];
-                read.written_at = now;
+                read.written_at = limit.begins(now);
             }
         } else {
             read.pass(now);
@@ -267,6 +279,9 @@ impl State {
             // A use of 0 leaves the limit in the period of its last write.
             if used > 0 {
                 self.limits[place] = self.limit_at(limit, now);
+                if self.limits[place].written_at == NOT_BEGUN {
+                    self.limits[place].written_at = now;
+                }
             }
         }
         left
@@ -377,6 +392,9 @@ pub(super) fn execute(
             debits: vec![],
         },
     };
+    if place.is_none() {
+        limit.written_at = limit.begins(now);
+    }
     limit.amount = amount.into();
     limit.overrun = (limit.used + state.held_of(&limit) - limit.most()).max(0);
     limit.told = reached(&limit);
@@ -419,6 +437,7 @@ fn next_window(old: Option<&Window>, terms: WindowTerms) -> Result<Window, Code>
 /// Returns a limit as read at a moment with another window: what is used stays.
 fn moved(mut limit: Limit, window: Window, now: i64) -> Limit {
     let old = std::mem::replace(&mut limit.window, window.clone());
+    let old_is_other = old != window;
     match (&old, &window) {
         (Window::Periods(old), Window::Periods(zone)) => {
             if (old.period, old.begin) != (zone.period, zone.begin) {
@@ -448,6 +467,9 @@ fn moved(mut limit: Limit, window: Window, now: i64) -> Limit {
             limit.add(used, part);
         }
     }
+    if old_is_other && limit.used == 0 && limit.begins(now) == NOT_BEGUN {
+        limit.written_at = NOT_BEGUN;
+    }
     limit
 }
 
@@ -471,7 +493,10 @@ pub(super) fn is_fine(terms: &LimitTerms) -> bool {
 
 /// Checks OFFSET, ZONE and BEGIN: one zone at most, at most 14 hours from UTC, and a begin that the period can have.
 pub(super) fn clock_is_fine(period: Option<Period>, clock: &PeriodClock) -> bool {
-    let near = clock.offset_minutes.is_none_or(|minutes| minutes.unsigned_abs() <= 14 * 60);
+    let has_zone = clock.zone.is_some() || clock.offset_minutes.is_some();
+    let begin_is_fine = clock.begin != Some(255) || !has_zone;
+    let near = begin_is_fine
+        && clock.offset_minutes.is_none_or(|minutes| minutes.unsigned_abs() <= 14 * 60);
     let one = clock.offset_minutes.is_none() || clock.zone.is_none();
     let begin = period.is_none_or(|period| Zone::given(period, clock, None).is_fine());
     near && one && begin

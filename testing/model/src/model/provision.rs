@@ -141,7 +141,8 @@ pub(super) fn allowance_is_fine(attributes: &BucketAttributes) -> bool {
         || attributes.refill.is_some()
         || attributes.rollover.is_some()
         || attributes.debt.is_some();
-    let fine = clock_is_fine(attributes.period, &attributes.clock);
+    let fine =
+        clock_is_fine(attributes.period, &attributes.clock) && attributes.clock.begin != Some(255);
     !(has_none && alone)
         && fine
         && attributes.refill.is_none_or(|amount| amount >= 1)
