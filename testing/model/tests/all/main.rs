@@ -10,5 +10,6 @@ mod limits;
 mod property;
 mod rules;
 mod shard;
+mod spans;
 mod ticks;
 mod windows;

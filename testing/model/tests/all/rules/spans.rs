@@ -144,7 +144,7 @@ fn overrun_falls_as_use_goes() {
 fn a_threshold_is_reported_again_after_use_was_below_it() {
     let mut script = new();
     script.done(&rate("1", 10, 10_000, None));
-    let mut told = |script: &mut ScriptedPair, txn: &str, amount| {
+    let told = |script: &mut ScriptedPair, txn: &str, amount| {
         let before = script.pair.account.as_ref().map_or(0, |account| account.limits[0].told);
         let code = debit(script, txn, amount);
         assert_eq!(code, Code::Ok, "{txn}");
