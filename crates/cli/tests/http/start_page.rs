@@ -1,5 +1,5 @@
-//! Runs the page about the three ways to start: types the lines of its `console` blocks and compares the output with
-//! the page. A line `...` of the page matches any number of lines.
+//! Runs the pages of docs/start: types the lines of their `console` blocks and compares the output with the page. A
+//! line `...` of the page matches any number of lines.
 
 use crate::store::{Store, command};
 use std::path::Path;
@@ -40,9 +40,19 @@ fn fits(shown: &[String], said: &[&str]) -> bool {
 
 #[test]
 fn what_the_page_shows_is_what_is_said() {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/start/README.md");
-    let commands = typed(&std::fs::read_to_string(page).expect("the page"));
-    assert!(commands.len() >= 20, "only {} commands were found", commands.len());
+    what_a_page_shows_is_what_is_said("README.md", 20);
+}
+
+#[test]
+fn what_the_page_for_gateways_shows_is_what_is_said() {
+    what_a_page_shows_is_what_is_said("gateway.md", 8);
+}
+
+/// Runs a page that has so many commands at least.
+fn what_a_page_shows_is_what_is_said(page: &str, least: usize) {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/start");
+    let commands = typed(&std::fs::read_to_string(directory.join(page)).expect("the page"));
+    assert!(commands.len() >= least, "only {} commands were found", commands.len());
     let directory = TempDir::new().expect("a directory");
     let place = directory.path().to_owned();
     // This directory stands for the page's `--dir store`.
