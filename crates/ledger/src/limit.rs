@@ -289,8 +289,8 @@ impl Account {
             Window::Rate { .. } if debited >= limit.since && !read.is_below_one() => (0, read.used),
             Window::Rolling(span) => {
                 let parts = self.parts_of(limit);
-                let counting = parts.iter().enumerate().skip(over(span, parts, now).count());
-                let of_it = counting.filter(|(_, part)| part.since <= debited).last();
+                let mut counting = parts.iter().enumerate().skip(over(span, parts, now).count());
+                let of_it = counting.rfind(|(_, part)| part.since <= debited);
                 of_it.map_or((0, 0), |(at, part)| (at as u8, part.used))
             }
             Window::Period(_) | Window::Rate { .. } => (0, 0),

@@ -12,7 +12,7 @@ use alloc::boxed::Box;
 
 /// A change of a limit whose fields and state have been checked.
 pub(super) enum PlannedLimit {
-    Set { known: Option<Limit>, id: Name, counted: LimitSubject, amount: i64, window: Window },
+    Set { id: Name, counted: LimitSubject, amount: i64, window: Window },
     Remove(Name),
 }
 
@@ -37,7 +37,7 @@ pub(super) fn plan(draft: &Draft<'_>, id: Name, terms: &LimitTerms) -> Step<Plan
         let bound = ("limits_max", draft.limits.limits_max);
         return draft.busy(bound, None, "the account has as many as allowed: remove one");
     }
-    Ok(PlannedLimit::Set { known, id, counted, amount, window })
+    Ok(PlannedLimit::Set { id, counted, amount, window })
 }
 
 impl PlannedLimit {
@@ -48,8 +48,8 @@ impl PlannedLimit {
                 draft.record(Op::RemoveLimit(id));
                 Ok(0)
             }
-            PlannedLimit::Set { known, id, counted, amount, window } => {
-                let limit = match known {
+            PlannedLimit::Set { id, counted, amount, window } => {
+                let limit = match draft.account().limit(id).copied() {
                     Some(known) => up_to_now(draft, known),
                     None => new_limit(draft, id, counted)?,
                 };

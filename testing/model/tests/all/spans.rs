@@ -1,7 +1,7 @@
 //! Properties of rolling limits and rates, checked by books that are kept beside the ledger: a rolling limit never allows
-//! more than its amount in a span, and denies nothing that would fit a thirtieth more; a rate never allows more than burst
-//! + amount x time / span; and what a denial tells as `allowed_at` is true to the millisecond. SCURRY_SEEDS sets the
-//! number of seeds.
+//! more than its amount in a span, and denies nothing that would fit a thirtieth more; a rate never allows more than its
+//! burst and what drains in the time; and what a denial tells as `allowed_at` is true to the millisecond. SCURRY_SEEDS
+//! sets the number of seeds.
 
 use scurry_ledger::{
     Account, Answer, Cause, Code, Decision, LimitSubject, LimitTerms, Limits, SessionOptions, Time,
@@ -118,11 +118,11 @@ impl Run {
             _ => {
                 let of_debits = book.iter_mut().filter(|used| used.txn.is_some());
                 let left: Vec<_> = of_debits.filter(|of| of.refunded < of.amount).collect();
-                let count = left.len() as i64;
-                if count == 0 {
+                if left.is_empty() {
                     return None;
                 }
-                let which = usize::try_from(self.random.between(0, count - 1)).expect("small");
+                let last = i64::try_from(left.len() - 1).expect("small");
+                let which = usize::try_from(self.random.between(0, last)).expect("small");
                 let debit = left.into_iter().nth(which).expect("one of them");
                 let amount = self.random.between(1, debit.amount - debit.refunded);
                 debit.refunded += amount;
