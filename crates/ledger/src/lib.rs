@@ -6,6 +6,7 @@
 extern crate alloc;
 
 mod account;
+mod account_limits;
 mod answer;
 mod apply;
 mod carried;

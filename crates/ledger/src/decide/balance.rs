@@ -7,7 +7,7 @@ use super::due::{expire_due, refill};
 use super::fields::{VALIDITY_ORDER, check_end};
 use super::limit::CountedUnits;
 use super::transaction::{BalanceOutcome, check_body, check_room, remember};
-use super::units::{burn_order, debit_parts, grantable, in_debt, regained, shortage};
+use super::units::{allowed_at, burn_order, debit_parts, grantable, in_debt, regained, shortage};
 use super::{Outcome, Step, limit, reject};
 use crate::carried::Taken;
 use crate::digest::CommandBody;
@@ -427,7 +427,7 @@ fn cause_of_all(draft: &Draft<'_>, cause: Cause, items: &[ItemAmount]) -> Cause 
         (CountedUnits { unit, item: Some(key) }, amount)
     };
     let wanted: Vec<_> = items.iter().map(counting).collect();
-    Cause::Limit { id, allowed_at: limit::allowed_at(draft.account(), &wanted, draft.now) }
+    Cause::Limit { id, allowed_at: allowed_at(draft.account(), &wanted, draft.now) }
 }
 
 /// Debits one amount, of an item or of the whole command. Returns the cause if it is denied, before any fact is

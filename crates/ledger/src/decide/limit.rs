@@ -2,7 +2,6 @@
 
 use super::draft::{Draft, OVERFLOW};
 use super::fields::{BEGIN_RANGE, CLOCK_WITHOUT_PERIOD};
-use super::units::in_buckets;
 use super::{Step, reject};
 use crate::{
     Account, Code, Cycle, ItemAt, ItemKey, Limit, LimitAt, LimitSubject, LimitTerms, Name, Op,
@@ -161,34 +160,6 @@ pub(super) fn full_session_limit(account: &Account, now: Time) -> Option<Name> {
     }
     let least = first_of_least(account, now, |counted| counted == LimitSubject::Sessions);
     least.filter(|(_, left)| *left == 0).map(|(id, _)| id)
-}
-
-/// Returns when all of these units would be allowed, if nothing else changes than that use counts no more: when the last
-/// of the limits that leave less does. `None` if time alone does not help, or if nothing is short.
-#[cold]
-pub(super) fn allowed_at(
-    account: &Account,
-    wanted: &[(CountedUnits, i64)],
-    now: Time,
-) -> Option<Time> {
-    let sum = |counts: &dyn Fn(CountedUnits) -> bool| -> i128 {
-        let counted = wanted.iter().filter(|(of, _)| counts(*of));
-        counted.map(|(_, amount)| i128::from(*amount)).sum()
-    };
-    let has_all = |(of, _): &(CountedUnits, i64)| {
-        i128::from(in_buckets(account, of.unit, now)) >= sum(&|other| other.unit == of.unit)
-    };
-    if !wanted.iter().all(has_all) {
-        return None;
-    }
-    let mut last = None;
-    for limit in &account.limits {
-        let units = sum(&|of| limit.counted.has(of.unit, of.item));
-        if i128::from(account.left_in(limit, now)) < units {
-            last = last.max(Some(account.leaves_at(limit, units, now)?));
-        }
-    }
-    last
 }
 
 #[inline(never)]

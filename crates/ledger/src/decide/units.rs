@@ -2,7 +2,7 @@
 
 use super::Step;
 use super::draft::{Draft, sum};
-use super::limit::{CountedUnits, allowed_at, tightest};
+use super::limit::{CountedUnits, tightest};
 use crate::carried::Taken;
 use crate::{
     Account, Bucket, BucketNo, Cause, Code, ItemAnswer, ItemAt, ItemRequest, Name, Op, Overrun,
@@ -94,6 +94,34 @@ pub(crate) fn shortage(account: &Account, of: CountedUnits, amount: i64, now: Ti
     }
     let has_one = account.buckets.iter().any(|bucket| bucket.unit == of.unit);
     if has_one { Cause::Balance } else { Cause::NoBucket }
+}
+
+/// Returns when all of these units would be allowed, if nothing else changes than that use counts no more: when the last
+/// of the limits that leave less does. `None` if time alone does not help, or if nothing is short.
+#[cold]
+pub(super) fn allowed_at(
+    account: &Account,
+    wanted: &[(CountedUnits, i64)],
+    now: Time,
+) -> Option<Time> {
+    let sum = |counts: &dyn Fn(CountedUnits) -> bool| -> i128 {
+        let counted = wanted.iter().filter(|(of, _)| counts(*of));
+        counted.map(|(_, amount)| i128::from(*amount)).sum()
+    };
+    let has_all = |(of, _): &(CountedUnits, i64)| {
+        i128::from(in_buckets(account, of.unit, now)) >= sum(&|other| other.unit == of.unit)
+    };
+    if !wanted.iter().all(has_all) {
+        return None;
+    }
+    let mut last = None;
+    for limit in &account.limits {
+        let units = sum(&|of| limit.counted.has(of.unit, of.item));
+        if i128::from(account.left_in(limit, now)) < units {
+            last = last.max(Some(account.leaves_at(limit, units, now)?));
+        }
+    }
+    last
 }
 
 /// The request of one item.
