@@ -2,7 +2,10 @@
 //! types, and as text over RESP. Both accounts of a pair get the same commands, each by one route, on one server.
 
 use scurry_cluster_client::{Address, Node};
-use scurry_ledger::{BucketAttributes, Code, Command, Create, Id, Name, NewBucket, Status, Time};
+use scurry_ledger::{
+    Answer, BucketAttributes, Cause, Code, Command, Create, Cycle, Id, LimitTerms, Name, NewBucket,
+    Span, Status, Time, WindowTerms,
+};
 use scurry_model::{CommandOrTick, Event, Generator, Op, Pair};
 use scurry_server::{Calls, Server, Settings, Users};
 use scurry_service::{AccountView, CallError, Read, Refusal, Reply, Request, Write};
@@ -83,8 +86,23 @@ fn without_times(outcome: Outcome) -> Outcome {
             view.holds.iter_mut().for_each(|hold| hold.deadline.0 = 0);
             Ok(Reply::Holds(view))
         }
+        Ok(Reply::Answer(mut answered)) => {
+            match &mut answered.answer {
+                Answer::Amount { cause, .. } => forget_time(cause),
+                Answer::Session { items, .. } => {
+                    items.iter_mut().for_each(|item| forget_time(&mut item.cause));
+                }
+                Answer::Account { .. } => {}
+            }
+            Ok(Reply::Answer(answered))
+        }
+        Ok(Reply::Checked(mut checked)) => {
+            forget_time(&mut checked.cause);
+            Ok(Reply::Checked(checked))
+        }
         Ok(Reply::Transaction(mut view)) => {
             view.forget_at.0 = 0;
+            forget_time(&mut view.cause);
             Ok(Reply::Transaction(view))
         }
         Ok(Reply::Session(mut session)) => {
@@ -112,6 +130,21 @@ fn without_times(outcome: Outcome) -> Outcome {
 
 fn forget_times(account: &mut AccountView) {
     account.sessions.iter_mut().for_each(|session| session.deadline.0 = 0);
+    for limit in &mut account.limits {
+        // Of other windows than those of the calendar it depends on the ms of the use.
+        if limit.window.cycle().is_none_or(Cycle::begins_with_use) {
+            limit.resets_at = limit.resets_at.map(|_| Time(0));
+        }
+    }
+    for counter in account.counters.iter_mut().filter(|of| of.cycle.begins_with_use()) {
+        counter.resets_at = counter.resets_at.map(|_| Time(0));
+    }
+}
+
+fn forget_time(cause: &mut Cause) {
+    if let Cause::Limit { allowed_at, .. } = cause {
+        *allowed_at = allowed_at.map(|_| Time(0));
+    }
 }
 
 fn reads(account: &str, op: &Op) -> Vec<Read> {
@@ -149,6 +182,14 @@ fn steady(mut op: Op, now_ms: i64) -> Op {
             buckets.iter_mut().for_each(|bucket| move_all(&mut bucket.attributes));
         }
         Op::TopUp { with, .. } | Op::Bucket { with, .. } => move_all(with),
+        Op::Limit { terms: LimitTerms::Set { window, .. }, .. } => {
+            // In so long a span nothing counts no more while the test runs.
+            if let WindowTerms::Rolling { span_ms } | WindowTerms::Rate { span_ms, .. } = *window
+                && Span::new(span_ms).is_some()
+            {
+                *window = WindowTerms::Rolling { span_ms: Span::MS_MAX };
+            }
+        }
         Op::Reserve(request) | Op::Update(request) | Op::Terminate(request) => {
             for duration_ms in [&mut request.options.validity_ms, &mut request.options.tcc_ms] {
                 *duration_ms = duration_ms.map(|ms| if ms > 0 { HOUR_MS } else { ms });
