@@ -172,8 +172,8 @@ fn line(text: &'static str, rows: &'static str) -> Shape {
         return line(longer, rows);
     }
     let mut fields = named(inner, behind, rows);
-    if behind.starts_with(", and cause where") {
-        fields.push(("cause", Shape::Unknown));
+    if behind.starts_with(", and cause and allowed_at where") {
+        fields.extend([("cause", Shape::Unknown), ("allowed_at", Shape::Unknown)]);
     }
     Shape::Fields(fields)
 }
@@ -289,11 +289,12 @@ mod tests {
         assert_eq!(names(&of("scur.create a")), ["code", "version", "replayed"]);
         assert_eq!(
             names(&of("SCUR.DEBIT a t c 1")),
-            ["code", "replayed", "version", "amount", "cause"]
+            ["code", "replayed", "version", "amount", "cause", "allowed_at"]
         );
         let reserved = of("SCUR.RESERVE a s 0");
-        assert_eq!(names(&reserved), ["code", "replayed", "version", "items", "cause"]);
-        let item = ["key", "code", "granted", "final", "uncollected", "cause"];
+        let expected = ["code", "replayed", "version", "items", "cause", "allowed_at"];
+        assert_eq!(names(&reserved), expected);
+        let item = ["key", "code", "granted", "final", "uncollected", "cause", "allowed_at"];
         assert_eq!(names(&within(&reserved, "items")), item);
         let bucket = names(&within(&of("SCUR.GET a"), "buckets"));
         assert_eq!(bucket[..3], ["id", "unit", "available"]);
