@@ -35,7 +35,7 @@ SUFFIXES = {"ms": "_ms", "duration": "_ms", "minutes": "_minutes", "s": "_s"}
 INTEGERS = set(
     """version amount available held floor priority valid_from valid_to rollover owed refills_at value resets_at used left burst allowed_at
     overrun deadline validity tcc last_request granted outstanding from_hold direct released uncollected credited
-    refunded consumed expired voided overdrawn denied expires forget_at kept_from looked reached""".split()
+    refunded consumed expired voided overdrawn in_transit denied expires forget_at kept_from looked reached""".split()
 )
 FLAGS = ["replayed", "final", "ok", "applied", "more", "complete"]
 # Names whose type depends on the command or the row.
@@ -605,7 +605,7 @@ class Method:
 
     def repeatable(self) -> str:
         required = {argument.word for argument in self.grammar.arguments if argument.required}
-        if self.spec["role"] == "read" or self.spec["name"] in REPEATABLE or required & {"txn", "request"}:
+        if self.spec["role"] == "read" or self.spec["name"] in REPEATABLE or required & {"txn", "request", "transfer"}:
             return "True"
         ids = [a.name for a in self.grammar.arguments if a.keyword in IDS]
         return " or ".join(f"{name} is not None" for name in ids) or "False"

@@ -264,6 +264,28 @@ class Checked:
 
 
 @dataclass(frozen=True, slots=True)
+class Transfer:
+    code: str
+    replayed: bool
+    amount: int
+    state: str
+    cause: str | None
+    allowed_at: int | None
+
+    @staticmethod
+    def read(raw: object) -> Transfer:
+        found = row(raw, 4, 6)
+        return Transfer(
+            text(found[0]),
+            flag(found[1]),
+            integer(found[2]),
+            text(found[3]),
+            nullable(text)(found[4]),
+            nullable(integer)(found[5]),
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class ItemAnswer:
     key: str | int
     code: str
@@ -753,10 +775,11 @@ class UnitTotals:
     voided: int
     overdrawn: int
     uncollected: int
+    in_transit: int
 
     @staticmethod
     def read(raw: object) -> UnitTotals:
-        found = row(raw, 10, 10)
+        found = row(raw, 11, 11)
         return UnitTotals(
             text(found[0]),
             integer(found[1]),
@@ -768,6 +791,7 @@ class UnitTotals:
             integer(found[7]),
             integer(found[8]),
             integer(found[9]),
+            integer(found[10]),
         )
 
 
@@ -1411,6 +1435,28 @@ def check(account: str, unit: str, amount: int) -> Command[Checked]:
     return Command(tuple(words), Checked.read, True, only_reads=True)
 
 
+def transfer(
+    account: str,
+    transfer: str,
+    unit: str,
+    amount: int,
+    payee: str,
+    bucket: str,
+) -> Command[Transfer]:
+    """Takes an amount from an account and gives it to another one, in any hash slot, once.
+
+    Answers besides OK: INVALID, UNKNOWN_ACCOUNT, SESSION_EXISTS, REQUEST_MISMATCH, BUCKET_EXPIRED, NOT_APPLICABLE, BUSY, SERVICE_DENIED, CREDIT_LIMIT_REACHED, OVERFLOW.
+    """
+    words: list[Word] = ["SCUR.TRANSFER"]
+    words += [account]
+    words += [transfer]
+    words += [unit]
+    words += [amount]
+    words += [payee]
+    words += [bucket]
+    return Command(tuple(words), Transfer.read, True)
+
+
 def reserve(
     account: str,
     session: str,
@@ -1465,7 +1511,7 @@ def update(
 ) -> Command[Answer]:
     """Settles what was used, replaces holds with new grants and restarts Tcc.
 
-    Answers besides OK: INVALID, UNKNOWN_ACCOUNT, UNKNOWN_SESSION, REQUEST_MISMATCH, OUT_OF_WINDOW, VERSION_CONFLICT, BUSY, SERVICE_DENIED, CREDIT_LIMIT_REACHED, CHAIN_DENIED, OVERFLOW.
+    Answers besides OK: INVALID, UNKNOWN_ACCOUNT, UNKNOWN_SESSION, REQUEST_MISMATCH, OUT_OF_WINDOW, VERSION_CONFLICT, NOT_APPLICABLE, BUSY, SERVICE_DENIED, CREDIT_LIMIT_REACHED, CHAIN_DENIED, OVERFLOW.
     """
     words: list[Word] = ["SCUR.UPDATE"]
     words += [account]
@@ -1504,7 +1550,7 @@ def terminate(
 ) -> Command[Answer]:
     """Settles what was used, releases the rest and closes the session.
 
-    Answers besides OK: INVALID, UNKNOWN_ACCOUNT, UNKNOWN_SESSION, REQUEST_MISMATCH, OUT_OF_WINDOW, VERSION_CONFLICT, BUSY, CHAIN_DENIED, OVERFLOW.
+    Answers besides OK: INVALID, UNKNOWN_ACCOUNT, UNKNOWN_SESSION, REQUEST_MISMATCH, OUT_OF_WINDOW, VERSION_CONFLICT, NOT_APPLICABLE, BUSY, CHAIN_DENIED, OVERFLOW.
     """
     words: list[Word] = ["SCUR.TERMINATE"]
     words += [account]
@@ -1525,7 +1571,7 @@ def terminate(
 def release(account: str, session: str, *, cancel: bool = False) -> Command[Answer]:
     """Closes a session and releases all that it holds; nothing is debited.
 
-    Answers besides OK: INVALID, UNKNOWN_ACCOUNT, UNKNOWN_SESSION, BUSY.
+    Answers besides OK: INVALID, UNKNOWN_ACCOUNT, UNKNOWN_SESSION, NOT_APPLICABLE, BUSY.
     """
     words: list[Word] = ["SCUR.RELEASE"]
     words += [account]
@@ -1857,6 +1903,7 @@ __all__ = [
     "Threshold",
     "Totals",
     "Transaction",
+    "Transfer",
     "Uncollected",
     "UnitTotals",
     "UnknownAccount",

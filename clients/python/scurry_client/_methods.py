@@ -37,6 +37,7 @@ from ._commands import (
     Threshold,
     Totals,
     Transaction,
+    Transfer,
     UpdateItem,
 )
 
@@ -218,6 +219,18 @@ class SyncCommands:
     def check(self, account: str, unit: str, amount: int) -> Checked:
         """Says whether an amount could be reserved now, without reserving it. Amount: what could be granted."""
         return self.run(commands.check(account, unit, amount))
+
+    def transfer(
+        self,
+        account: str,
+        transfer: str,
+        unit: str,
+        amount: int,
+        payee: str,
+        bucket: str,
+    ) -> Transfer:
+        """Takes an amount from an account and gives it to another one, in any hash slot, once."""
+        return self.run(commands.transfer(account, transfer, unit, amount, payee, bucket))
 
     def reserve(
         self,
@@ -603,6 +616,18 @@ class AsyncCommands:
     async def check(self, account: str, unit: str, amount: int) -> Checked:
         """Says whether an amount could be reserved now, without reserving it. Amount: what could be granted."""
         return await self.run(commands.check(account, unit, amount))
+
+    async def transfer(
+        self,
+        account: str,
+        transfer: str,
+        unit: str,
+        amount: int,
+        payee: str,
+        bucket: str,
+    ) -> Transfer:
+        """Takes an amount from an account and gives it to another one, in any hash slot, once."""
+        return await self.run(commands.transfer(account, transfer, unit, amount, payee, bucket))
 
     async def reserve(
         self,

@@ -2,12 +2,12 @@
 //! `decode_store.rs` for reads of a whole store. docs/commands.md has the shapes.
 
 use crate::reader::{
-    Reader, bytes, cause, code, each, field, integer, key, list, or_nil, status, unsigned,
+    Reader, bytes, cause, code, each, field, integer, key, list, or_nil, status, text, unsigned,
 };
 use redis::{ServerError, Value};
 use scurry_ledger::{
     Answer, Cause, Checked, Code, Command, Cycle, DebtRule, Id, ItemAnswer, LimitSubject, Name,
-    Overrun, SessionTerms, Time, UnitAmount,
+    Overrun, Time, UnitAmount,
 };
 use scurry_service::{
     AccountView, AllowanceView, Answered, AuditView, BalanceView, BucketTotals, BucketView,
@@ -66,6 +66,8 @@ fn answered(command: &CommandBuf, value: &Value) -> Option<Answered> {
         | Command::Update(_)
         | Command::Terminate(_)
         | Command::Release { .. } => session_answer(&mut reader),
+        Command::Transfer(_) => transfer_answer(&mut reader),
+        Command::Carry(_) => None,
         Command::TopUp { .. }
         | Command::Adjust { .. }
         | Command::Bucket { .. }
@@ -97,6 +99,20 @@ fn session_answer(reader: &mut Reader<'_>) -> Option<Answered> {
         items.push(ItemAnswer { code, granted: 0, last: true, uncollected: 0, cause });
     }
     Some(Answered { answer: Answer::Session { code, version, items }, replayed, keys })
+}
+
+/// Reads the answer to a TRANSFER: an open session, with version 1, is in transit.
+fn transfer_answer(reader: &mut Reader<'_>) -> Option<Answered> {
+    let (code, replayed, granted) = (reader.code()?, reader.flag()?, reader.integer()?);
+    let version = match text(reader.value()?)? {
+        "in_transit" => 1,
+        "arrived" | "denied" => 0,
+        _ => return None,
+    };
+    let (cause, last) = (reader.cause(code)?, code == Code::CreditLimitReached);
+    let items = [ItemAnswer { code, granted, last, uncollected: 0, cause }].into();
+    let answer = Answer::Session { code, version, items };
+    Some(Answered { answer, replayed, keys: [].into_iter().collect() })
 }
 
 fn chain(commands: &[&CommandBuf], value: &Value) -> Option<Vec<Answered>> {
@@ -212,7 +228,7 @@ fn session(map: &Value) -> Option<SessionView> {
         },
         validity_ms: integer(field(map, "validity")?)?,
         tcc_ms: integer(field(map, "tcc")?)?,
-        terms: SessionTerms { overrun: Overrun::named(bytes(field(map, "overrun")?)?)? },
+        overrun: Overrun::named(bytes(field(map, "overrun")?)?)?,
         last_request,
         blob: bytes(field(map, "data")?)?.to_vec(),
         items: each(field(map, "items")?, |item| {

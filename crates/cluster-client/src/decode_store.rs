@@ -72,6 +72,7 @@ pub(crate) fn totals(map: &Value) -> Option<Totals> {
                 voided: row.wide()?,
                 overdrawn: row.wide()?,
                 uncollected: row.wide()?,
+                in_transit: row.wide()?,
             })
         })?,
     })

@@ -222,7 +222,7 @@ mod tests {
         let wide = "170141183460469231731687303715884105727";
         let mut amounts = vec![Value::BulkString(b"cent".to_vec())];
         amounts.push(Value::BulkString(wide.into()));
-        amounts.extend((0..8).map(Value::Int));
+        amounts.extend((0..9).map(Value::Int));
         let reply = Value::Array(vec![
             Value::BulkString(b"accounts".to_vec()),
             Value::Int(3),

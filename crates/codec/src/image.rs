@@ -7,7 +7,7 @@
 //! | u16, u8, u8, u32, i48 | next bucket number, count of buckets, of sessions, version, time of the last change |
 //! | groups | when wide, instead of these; with more, lengths and counts of the parts after the sessions |
 //! | | buckets, sessions with their items: each in its file in `image` |
-//! | | tombstones, transactions, identities, counters, uncollected totals, allowances, limits, carried debts |
+//! | | tombstones, transactions, identities, counters, uncollected totals, allowances, limits, carried debts, units in transit |
 //!
 //! A group is four signed numbers: a byte with the width of each (two bits: 0, 2, 4 or 8 bytes), then
 //! the numbers. docs/formats/account-image.md has every part.
@@ -134,6 +134,9 @@ mod flag {
 /// Length of the head when it is narrow, bytes.
 const HEAD_LEN: usize = 16;
 
+/// Place of the lowest bit of the count of units in transit, in the number that also has the count of carried debts.
+const IN_TRANSIT: u32 = 16;
+
 /// Returns an upper bound of an image's length, with the bytes that the writer may touch after its end.
 fn room(account: &Account) -> usize {
     HEAD_LEN
@@ -144,7 +147,7 @@ fn room(account: &Account) -> usize {
         + account.transactions.as_bytes().len()
         + account.identities.len() * (NAME_ROOM + SHORT_LEN_MAX)
         + account.counters.len() * (2 * NAME_ROOM + GROUP_LEN_MAX + 1 + CYCLE_LEN_MAX)
-        + account.uncollected.len() * (NAME_ROOM + GROUP_LEN_MAX)
+        + (account.uncollected.len() + account.in_transit.len()) * (NAME_ROOM + GROUP_LEN_MAX)
         + account.allowances.len() * (2 * GROUP_LEN_MAX + 1 + CYCLE_LEN_MAX)
         + account.carried.len() * GROUP_LEN_MAX
         + account.limits.len() * limit::LEN_MAX
@@ -180,7 +183,8 @@ fn write_account(account: &Account, out: &mut [u8]) -> usize {
 fn has_rarer(account: &Account) -> bool {
     let Account { identities, counters, uncollected, allowances, limits, carried, .. } = account;
     let of_buckets = allowances.len() | carried.len();
-    identities.len() | counters.len() | uncollected.len() | of_buckets | limits.len() != 0
+    let of_units = uncollected.len() | account.in_transit.len();
+    identities.len() | counters.len() | of_units | of_buckets | limits.len() != 0
 }
 
 /// Writes the rare parts. The writer is passed and returned by value, so that it can stay in registers for most
@@ -231,6 +235,10 @@ fn put_rarer<'a>(mut w: Writer<'a>, account: &Account) -> Writer<'a> {
         let CarriedDebt { bucket, period, since, amount } = *debt;
         w.group([i64::from(bucket.0), i64::from(period), word(since), amount]);
     }
+    for sum in &account.in_transit {
+        w.name(&sum.unit);
+        w.group([sum.amount, 0, 0, 0]);
+    }
     w
 }
 
@@ -245,7 +253,7 @@ fn put_head(w: &mut Writer<'_>, account: &Account) {
     ];
     let uncollected = len(account.uncollected.len());
     let (limits, allowances) = (len(account.limits.len()), len(account.allowances.len()));
-    let carried = len(account.carried.len());
+    let carried = len(account.carried.len()) | len(account.in_transit.len()) << IN_TRANSIT;
     let rarer = uncollected | limits | allowances | carried;
     let has_more = more[0] | more[1] | more[2] | more[3] | rarer != 0;
     let flags = account.status as u8 | if has_more { flag::MORE } else { 0 };
@@ -297,6 +305,7 @@ struct RareCounts {
     allowances: i64,
     limits: i64,
     carried: i64,
+    in_transit: i64,
 }
 
 /// Reads an image into an account whose buffers are reused.
@@ -366,9 +375,10 @@ pub fn decode_part(bytes: &[u8], account: &mut Account) -> Result<(), ImageError
     account.limits.clear();
     account.limit_parts.clear();
     account.carried.clear();
-    let RareCounts { identities, counters, uncollected, allowances, limits, carried } =
+    account.in_transit.clear();
+    let RareCounts { identities, counters, uncollected, allowances, limits, carried, in_transit } =
         counts.rarer;
-    if identities | counters | uncollected | allowances | limits | carried != 0 {
+    if identities | counters | uncollected | allowances | limits | carried | in_transit != 0 {
         take_rarer(&mut r, account, counts.rarer);
         if r.has_unknown_zone() {
             return Err(ImageError::Zone);
@@ -393,9 +403,7 @@ fn take_rarer(r: &mut ImageReader<'_>, account: &mut Account, rarer: RareCounts)
     }
     let uncollected = count(r, rarer.uncollected);
     while account.uncollected.len() < uncollected && !r.is_broken() {
-        let mut total = UnitAmount { unit: Name::EMPTY, amount: 0 };
-        r.name(&mut total.unit);
-        [total.amount, ..] = r.group();
+        let total = take_unit_amount(r);
         account.uncollected.push(total);
     }
     let allowances = count(r, rarer.allowances);
@@ -414,6 +422,18 @@ fn take_rarer(r: &mut ImageReader<'_>, account: &mut Account, rarer: RareCounts)
         let (bucket, period) = (BucketNo(narrow(r, bucket)), narrow(r, period));
         account.carried.push(CarriedDebt { bucket, period, since: unword(since), amount });
     }
+    let in_transit = count(r, rarer.in_transit);
+    while account.in_transit.len() < in_transit && !r.is_broken() {
+        let sum = take_unit_amount(r);
+        account.in_transit.push(sum);
+    }
+}
+
+fn take_unit_amount(r: &mut ImageReader<'_>) -> UnitAmount {
+    let mut sum = UnitAmount { unit: Name::EMPTY, amount: 0 };
+    r.name(&mut sum.unit);
+    [sum.amount, ..] = r.group();
+    sum
 }
 
 #[inline(always)]
@@ -447,8 +467,16 @@ fn take_head(r: &mut ImageReader<'_>, account: &mut Account) -> Counts {
         let [uncollected, limits, allowances, carried] = r.group();
         counts.tombstones = count(r, tombstones);
         counts.transactions = count(r, transactions);
-        counts.rarer =
-            RareCounts { identities, counters, uncollected, allowances, limits, carried };
+        let (carried, in_transit) = (carried & ((1 << IN_TRANSIT) - 1), carried >> IN_TRANSIT);
+        counts.rarer = RareCounts {
+            identities,
+            counters,
+            uncollected,
+            allowances,
+            limits,
+            carried,
+            in_transit,
+        };
     }
     counts
 }

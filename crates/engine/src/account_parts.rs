@@ -15,7 +15,7 @@ use records::PackedRecordStore;
 use scurry_codec::{IMAGE_LEN_MAX, encode_account, mark_in_parts};
 use scurry_ledger::{
     Account, Command, Create, LimitSubject, LimitTerms, Op, PackedRecord, RecordKind, Records,
-    SessionPage, ShownParts, Time, UnloadedPart,
+    SessionPage, ShownParts, Time, TransferStep, UnloadedPart,
 };
 use sessions::{LoadedSession, PackedSessions};
 use std::borrow::Cow;
@@ -60,6 +60,11 @@ impl<'n> NeededParts<'n> {
         NeededParts { all: true, ..NeededParts::default() }
     }
 
+    /// Returns the need for one session, open or closed.
+    pub(crate) fn session(id: &'n [u8]) -> NeededParts<'n> {
+        NeededParts { sessions: Cow::Owned(vec![id]), ..NeededParts::default() }
+    }
+
     /// Returns the parts that a read needs.
     pub fn shown(shown: &'n ShownParts<'n>) -> NeededParts<'n> {
         let needed = NeededParts::default();
@@ -83,7 +88,12 @@ impl<'n> NeededParts<'n> {
             Command::Reserve(request) | Command::Update(request) | Command::Terminate(request) => {
                 needed.sessions.to_mut().push(request.session);
             }
-            Command::Release { session, .. } => needed.sessions.to_mut().push(session),
+            Command::Transfer(transfer) => needed.sessions.to_mut().push(transfer.id),
+            Command::Carry(
+                TransferStep::Receive { receipt, .. } | TransferStep::Forget { receipt },
+            ) => needed.transactions.to_mut().push(receipt),
+            Command::Carry(TransferStep::Settle { id } | TransferStep::Conclude { id, .. })
+            | Command::Release { session: id, .. } => needed.sessions.to_mut().push(id),
             Command::Refund { txn, debit, .. } | Command::RefundItems { txn, debit, .. } => {
                 needed.transactions.to_mut().extend([*txn, *debit]);
             }
@@ -118,8 +128,8 @@ impl<'n> NeededParts<'n> {
                     needed.sessions.to_mut().push(tombstone.id.as_bytes())
                 }
                 Op::NoteLate(late) => needed.sessions.to_mut().push(late.session.as_bytes()),
-                Op::NoteRefund { debit, .. } => {
-                    needed.transactions.to_mut().push(debit.as_bytes());
+                Op::NoteRefund { debit: id, .. } | Op::ForgetReceipt(id) => {
+                    needed.transactions.to_mut().push(id.as_bytes());
                 }
                 _ => {}
             }

@@ -7,7 +7,7 @@ use crate::outcome::LoadError;
 use crate::working_account::WorkingAccount;
 use crate::{Outcome, WrongType};
 use scurry_codec::{ChangeError, decode_change, decode_foreign_account};
-use scurry_ledger::{Bound, Change, Code, Command, Decision, Op, Rejection, Time, apply};
+use scurry_ledger::{Account, Bound, Change, Code, Command, Decision, Op, Rejection, Time, apply};
 
 /// Storage of one account between two commands: a slot of a shard's table, or a key of a Valkey server.
 ///
@@ -165,9 +165,19 @@ pub trait AccountSlot {
         if self.refuses_memory() {
             return Err(LoadError::OutOfMemory);
         }
+        if let (WorkingAccount { account: Some(account), .. }, Some(annex)) = self.parts() {
+            annex.copy_to(account);
+        }
+        if self.working().account.as_ref().is_some_and(Account::has_transfers) {
+            return Err(LoadError::Transfer);
+        }
+        self.load().map_err(|WrongType| LoadError::WrongType)?;
         let working = self.working();
         working.remember();
         decode_foreign_account(image, working.account_mut()).map_err(LoadError::Image)?;
+        if working.account.as_ref().is_some_and(Account::has_transfers) {
+            return Err(LoadError::Transfer);
+        }
         self.make_whole();
         // Encodes the image with this version's writer, whichever version wrote the input.
         self.working().pack();

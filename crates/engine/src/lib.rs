@@ -25,6 +25,8 @@ mod snapshot;
 mod stats;
 mod table;
 mod timers;
+mod transfer_name;
+mod transfers;
 mod value;
 mod version;
 mod working_account;
@@ -66,6 +68,8 @@ pub use snapshot::{
     shown_by_snapshots, snapshot_name, snapshot_of,
 };
 pub use stats::{Denials, Memory, PROBE_LEN_MAX, Stats};
+pub use transfer_name::TransferName;
+pub use transfers::{Courier, PayeeStep, StepResult};
 pub use value::{Expiry, KeyKind, Value};
 pub use version::{NODE_MAX, Version};
 pub use working_account::{WorkingAccount, unpack};

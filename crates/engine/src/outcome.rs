@@ -67,6 +67,9 @@ pub enum LoadError {
     /// The shard has no memory left for it.
     #[error("the shard is full: delete something or raise the memory limit")]
     OutOfMemory,
+    /// A transfer of or to the account, or to the one that it would replace, is under way.
+    #[error("a transfer of or to the account is under way: try again when it has been concluded")]
+    Transfer,
     /// The bytes are not a valid image.
     #[error("{0}: dump it again, from a store whose audit holds")]
     Image(UntrustedImageError),

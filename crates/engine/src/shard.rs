@@ -20,6 +20,7 @@ use crate::index::Index;
 use crate::key::KeyHasher;
 use crate::table::{Table, TablePosition};
 use crate::timers::{NEAR, TimerGroup, Timers, tick_of};
+use crate::transfer_name::WaitingTransfers;
 use crate::working_account::WorkingAccount;
 use crate::{ChainRoom, Config, Key, Memory, Stats, Version};
 use scurry_codec::{FrameWriter, LogFormat, is_in_parts};
@@ -62,6 +63,8 @@ pub struct Shard {
     clears: u64,
     /// Keys that have changed. None when no host tracks them.
     changed: Option<ChangedKeys>,
+    /// Transfers of accounts here that need a step of the host.
+    pub(crate) transfers: WaitingTransfers,
 }
 
 impl Shard {
@@ -89,6 +92,7 @@ impl Shard {
             journal: None,
             clears: 0,
             changed: None,
+            transfers: WaitingTransfers::default(),
             config,
         }
     }
@@ -121,6 +125,12 @@ impl Shard {
     /// Reports whether no key exists.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// Reports whether a transfer waits for a step of the host.
+    #[inline]
+    pub fn has_waiting_transfers(&self) -> bool {
+        !self.transfers.is_empty()
     }
 
     /// Removes everything, tombstones included. Only the greatest version is kept.

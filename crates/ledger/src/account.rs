@@ -72,6 +72,8 @@ pub struct Account {
     pub limit_parts: Vec<LimitPart>,
     /// Totals per unit of use that could not be debited; they never shrink.
     pub uncollected: Vec<UnitAmount>,
+    /// Sums per unit of what transfers hold (I23). A unit without one is not listed.
+    pub in_transit: Vec<UnitAmount>,
     /// Open sessions in the order of their opening.
     pub sessions: Vec<Session>,
     /// Closed sessions that are still remembered.
@@ -110,6 +112,8 @@ pub struct UnloadedRecords {
     pub due: usize,
     /// When the first record that is not yet due is forgotten.
     pub first_not_due: Option<Time>,
+    /// Whether a record is among them that no time forgets: the receipt of a transfer.
+    pub has_endless: bool,
 }
 
 impl UnloadedRecords {
@@ -364,7 +368,7 @@ impl Session {
             validity_ms: 0,
             tcc_ms: 0,
             deadline: Time(0),
-            terms: SessionTerms { overrun: Overrun::Overdraw },
+            terms: SessionTerms { overrun: Overrun::Overdraw, transfer: false },
             items: SmallVec::new(),
             answers: Answers::default(),
             blob: Vec::new(),
@@ -455,6 +459,7 @@ impl Account {
             limits: Vec::new(),
             limit_parts: Vec::new(),
             uncollected: Vec::new(),
+            in_transit: Vec::new(),
             sessions: Vec::new(),
             tombstones: Tombstones::default(),
             transactions: Transactions::default(),
@@ -519,6 +524,18 @@ impl Account {
     pub fn has_ended(&self, session: &[u8]) -> bool {
         let tombstone = self.tombstones.find(session);
         tombstone.is_some_and(|tombstone| tombstone.kind != TombstoneKind::Unknown)
+    }
+
+    /// Reports whether the account has received a transfer that its payer has not concluded.
+    pub(crate) fn keeps_receipts(&self) -> bool {
+        let unloaded = self.unloaded.as_ref();
+        self.transactions.iter_packed().any(|record| record.forget_at > Time::LAST)
+            || unloaded.is_some_and(|unloaded| unloaded.transactions.has_endless)
+    }
+
+    /// Reports whether a transfer of or to the account is under way. The host has loaded every session.
+    pub fn has_transfers(&self) -> bool {
+        self.sessions.iter().any(|session| session.terms.transfer) || self.keeps_receipts()
     }
 
     /// Returns the limit with this name.

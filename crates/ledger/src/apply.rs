@@ -330,6 +330,8 @@ impl Account {
                 }
             }
             Op::NoteLate(late) => self.tombstones.note_late(late),
+            Op::Transit(change) => self.add_in_transit(change),
+            Op::ForgetReceipt(id) => self.transactions.remove(id.as_bytes()),
             Op::NoteRefund { debit, item, posting } => {
                 self.transactions.refund(debit.as_bytes(), *item, posting);
                 if !self.carried.is_empty()
@@ -437,6 +439,15 @@ impl Account {
             Some(total) => total.amount += amount,
             None => self.uncollected.push(UnitAmount { unit, amount }),
         }
+    }
+
+    #[cold]
+    fn add_in_transit(&mut self, change: &UnitAmount) {
+        match self.in_transit.iter_mut().find(|sum| sum.unit == change.unit) {
+            Some(sum) => sum.amount += change.amount,
+            None => self.in_transit.push(*change),
+        }
+        self.in_transit.retain(|sum| sum.amount != 0);
     }
 
     #[inline]

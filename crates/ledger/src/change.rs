@@ -3,7 +3,7 @@
 
 use crate::{
     Allowance, BucketNo, Cycle, Id, ItemKey, LateAnswer, Limit, Name, PackedAnswer, SessionTerms,
-    Status, Time, Tombstone, Transaction,
+    Status, Time, Tombstone, Transaction, UnitAmount,
 };
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -265,6 +265,10 @@ pub enum Op {
     },
     /// Stores the answer to late use in the session's tombstone, which is created if there is none.
     NoteLate(Box<LateAnswer>),
+    /// Adds to the sum of a unit that is in transit to other accounts; a negative amount is no longer in transit.
+    Transit(UnitAmount),
+    /// Removes the receipt of a transfer from the remembered transactions.
+    ForgetReceipt(Id),
 }
 
 impl Op {

@@ -2,7 +2,7 @@
 //! again, so a host needs to check grammar only, not values.
 
 use crate::{
-    DebtRule, ItemKey, LimitSubject, Name, Period, PeriodClock, SessionOptions, Status, Time,
+    Code, DebtRule, ItemKey, LimitSubject, Name, Period, PeriodClock, SessionOptions, Status, Time,
 };
 
 /// A command to one account. The account's id is not part of it, as the host has already found the account. Names
@@ -122,6 +122,10 @@ pub enum Command<'a> {
         /// The change.
         terms: LimitTerms,
     },
+    /// `SCUR.TRANSFER`: holds an amount that the host carries to another account.
+    Transfer(Transfer<'a>),
+    /// A step of a transfer, which the host takes. No door has a word for it.
+    Carry(TransferStep<'a>),
     /// `SCUR.RESERVE`: CCR-INITIAL.
     Reserve(SessionRequest<'a>),
     /// `SCUR.UPDATE`: CCR-UPDATE.
@@ -134,6 +138,56 @@ pub enum Command<'a> {
         session: &'a [u8],
         /// Whether a session that is not known ends too.
         cancel: bool,
+    },
+}
+
+/// The arguments of `SCUR.TRANSFER`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transfer<'a> {
+    /// Account that the command is for, which pays.
+    pub payer: &'a [u8],
+    /// Id of the transfer: a session of the payer has it.
+    pub id: &'a [u8],
+    /// Unit of the amount.
+    pub unit: Name,
+    /// Minor units, at least 1.
+    pub amount: i64,
+    /// Account that is credited; another one than the payer.
+    pub payee: &'a [u8],
+    /// Bucket of the payee to credit, created if it does not exist.
+    pub bucket: Name,
+}
+
+/// What a host does to carry a transfer, one after the other (docs/ledger.md section 17). Each may be repeated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TransferStep<'a> {
+    /// Credits the payee, which remembers the transfer by its receipt.
+    Receive {
+        /// Id of the receipt; see [`crate::receipt_id`].
+        receipt: &'a [u8],
+        /// Bucket to credit.
+        bucket: Name,
+        /// Unit of the amount.
+        unit: Name,
+        /// Minor units, at least 1.
+        amount: i64,
+    },
+    /// Debits the payer's hold: the payee was credited.
+    Settle {
+        /// Id of the transfer.
+        id: &'a [u8],
+    },
+    /// Removes the payee's receipt: the payer will not ask again.
+    Forget {
+        /// Id of the receipt.
+        receipt: &'a [u8],
+    },
+    /// Ends the payer's session. What is still held comes back, since the payee refused it.
+    Conclude {
+        /// Id of the transfer.
+        id: &'a [u8],
+        /// Code with which the payee refused; `None` after [`TransferStep::Settle`].
+        refusal: Option<Code>,
     },
 }
 

@@ -13,6 +13,7 @@ mod limit;
 mod room;
 mod session;
 mod transaction;
+mod transfer;
 mod units;
 
 use crate::digest::CommandBody;
@@ -24,6 +25,7 @@ pub(crate) use draft::Draft;
 pub use due::next_due;
 pub(crate) use due::{expire_due, is_due};
 pub(crate) use limit::CountedUnits;
+pub use transfer::{TRANSFER_ITEM, TransferView, receipt_id};
 pub(crate) use units::{grantable, shortage};
 
 /// Decides one command on one account (docs/ledger.md). Pure: the same arguments give the same decision. `now` is the
@@ -164,6 +166,8 @@ fn run(draft: &mut Draft<'_>, command: &Command<'_>) -> Step<Outcome> {
         | Command::RefundItems { .. }
         | Command::Counter { .. }
         | Command::Limit { .. } => balance::run(draft, command, body),
+        Command::Transfer(transfer) => transfer::begin(draft, transfer, body),
+        Command::Carry(step) => transfer::carry(draft, step),
         Command::Reserve(request) => session::reserve(draft, request, body),
         Command::Update(request) => session::update(draft, request, body),
         Command::Terminate(request) => session::terminate(draft, request, body),

@@ -8,7 +8,7 @@
 use crate::session_options::HashedOptions;
 use crate::{
     BucketAttributes, Command, Create, ItemAmount, ItemKey, ItemRequest, LimitSubject, LimitTerms,
-    Name, NewBucket, Period, PeriodClock, SessionRequest, WindowTerms,
+    Name, NewBucket, Period, PeriodClock, SessionRequest, Transfer, WindowTerms,
 };
 use alloc::vec::Vec;
 use xxhash_rust::xxh3::xxh3_64;
@@ -273,6 +273,7 @@ fn digest(command: &Command<'_>) -> u64 {
         Command::Create(Create { txn: None, .. })
         | Command::Status { txn: None, .. }
         | Command::Delete { .. }
+        | Command::Carry(_)
         | Command::Release { .. } => return 0,
         Command::Create(create) => {
             words.begin(10, create.status as u64);
@@ -343,6 +344,13 @@ fn digest(command: &Command<'_>) -> u64 {
         }
         Command::Limit { limit, terms, .. } => {
             self::limit(words, *limit, terms);
+        }
+        Command::Transfer(Transfer { payer: _, id: _, unit, amount, payee, bucket }) => {
+            words.begin(16, 0);
+            words.name(*unit);
+            words.signed(*amount);
+            words.name(*bucket);
+            words.bytes(payee);
         }
         Command::Reserve(request) | Command::Update(request) | Command::Terminate(request) => {
             // One call site for the three commands, so that the call is inlined and its state stays in registers.

@@ -43,7 +43,8 @@ pub use code::*;
 pub use command::*;
 pub use debt_rule::DebtRule;
 pub use decide::{
-    decide, decide_denied_with, decide_in_place, decide_with, next_due, tick, tick_in_place,
+    TRANSFER_ITEM, TransferView, decide, decide_denied_with, decide_in_place, decide_with,
+    next_due, receipt_id, tick, tick_in_place,
 };
 pub use item_key::{ITEM_KEY_LEN_MAX, ItemId, ItemKey};
 pub use limit::{Limit, LimitPart, LimitSubject};

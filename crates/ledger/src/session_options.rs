@@ -59,6 +59,8 @@ pub struct SessionOptions {
     pub late_use: bool,
     /// TERMINATE: whether a session that is not known ends too, so that a RESERVE that comes later opens nothing.
     pub cancel: bool,
+    /// Whether the session is a transfer. TRANSFER alone sets it: no door has a word for it.
+    pub transfer: bool,
 }
 
 /// The options in the digest of a request's body.
@@ -85,6 +87,7 @@ impl SessionOptions {
             keep_hold,
             late_use: _,
             cancel: _,
+            transfer: _,
         } = *self;
         let flags = u64::from(validity_ms.is_some())
             | u64::from(tcc_ms.is_some()) << 1
@@ -97,7 +100,8 @@ impl SessionOptions {
 
     /// Returns the terms of a session that a RESERVE with these options opens, with the store's default policy.
     pub(crate) fn terms(&self, overrun_default: Overrun) -> SessionTerms {
-        SessionTerms { overrun: self.overrun.unwrap_or(overrun_default) }
+        let overrun = self.overrun.unwrap_or(overrun_default);
+        SessionTerms { overrun, transfer: self.transfer }
     }
 }
 
@@ -106,4 +110,6 @@ impl SessionOptions {
 pub struct SessionTerms {
     /// Policy for use beyond the amount that could be debited.
     pub overrun: Overrun,
+    /// Whether it is a transfer to another account, which no command of a client settles (docs/ledger.md section 17).
+    pub transfer: bool,
 }

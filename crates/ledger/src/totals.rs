@@ -28,6 +28,8 @@ pub struct UnitTotals {
     pub overdrawn: i128,
     /// Total of use that was not debited.
     pub uncollected: i128,
+    /// Amount held now for transfers to other accounts; a part of `held`.
+    pub in_transit: i128,
 }
 
 /// Sums over the accounts of a store.
@@ -48,6 +50,7 @@ pub struct AccountContribution {
     sessions: u64,
     buckets: Vec<Bucket>,
     uncollected: Vec<UnitAmount>,
+    in_transit: Vec<UnitAmount>,
 }
 
 impl AccountContribution {
@@ -62,6 +65,7 @@ impl AccountContribution {
     pub fn set(&mut self, account: Option<&Account>) {
         self.buckets.clear();
         self.uncollected.clear();
+        self.in_transit.clear();
         (self.accounts, self.sessions) = (0, 0);
         if let Some(account) = account {
             self.accounts = 1;
@@ -69,6 +73,9 @@ impl AccountContribution {
             self.buckets.extend_from_slice(&account.buckets);
             if !account.uncollected.is_empty() {
                 self.uncollected.extend_from_slice(&account.uncollected);
+            }
+            if !account.in_transit.is_empty() {
+                self.in_transit.extend_from_slice(&account.in_transit);
             }
         }
     }
@@ -93,16 +100,19 @@ impl Totals {
             self.accounts += 1;
             self.sessions += after.sessions_open() as u64;
             // The usual case: only amounts have changed, so only the differences are added.
-            if before.has_buckets_of(after) && before.uncollected == after.uncollected {
+            if before.has_buckets_of(after)
+                && before.uncollected == after.uncollected
+                && before.in_transit == after.in_transit
+            {
                 for (before, after) in before.buckets.iter().zip(&after.buckets) {
                     self.add_difference(before, after);
                 }
                 return;
             }
-            // Buckets or uncollected totals have changed: adds the new state, then subtracts the old one below.
-            self.count(&after.buckets, &after.uncollected, i128::wrapping_add);
+            // Buckets or other sums have changed: adds the new state, then subtracts the old one below.
+            self.count(&after.buckets, (&after.uncollected, &after.in_transit), i128::wrapping_add);
         }
-        self.count(&before.buckets, &before.uncollected, i128::wrapping_sub);
+        self.count(&before.buckets, (&before.uncollected, &before.in_transit), i128::wrapping_sub);
     }
 
     /// Adds the sums of another part of the store with other accounts. This is how the shards of one server are summed.
@@ -120,6 +130,7 @@ impl Totals {
             unit.voided += from.voided;
             unit.overdrawn += from.overdrawn;
             unit.uncollected += from.uncollected;
+            unit.in_transit += from.in_transit;
         }
     }
 
@@ -157,7 +168,7 @@ impl Totals {
     fn count(
         &mut self,
         buckets: &[Bucket],
-        uncollected: &[UnitAmount],
+        (uncollected, in_transit): (&[UnitAmount], &[UnitAmount]),
         sum: impl Fn(i128, i128) -> i128,
     ) {
         for bucket in buckets {
@@ -174,6 +185,10 @@ impl Totals {
         for total in uncollected {
             let unit = self.unit(total.unit);
             unit.uncollected = sum(unit.uncollected, i128::from(total.amount));
+        }
+        for total in in_transit {
+            let unit = self.unit(total.unit);
+            unit.in_transit = sum(unit.in_transit, i128::from(total.amount));
         }
     }
 
@@ -200,6 +215,7 @@ impl UnitTotals {
             voided: 0,
             overdrawn: 0,
             uncollected: 0,
+            in_transit: 0,
         }
     }
 
@@ -228,6 +244,7 @@ mod tests {
             voided: 7 * factor,
             overdrawn: 8 * factor,
             uncollected: 9 * factor,
+            in_transit: 10 * factor,
         }
     }
 

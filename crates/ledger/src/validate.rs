@@ -35,6 +35,7 @@ pub fn validate(account: &Account, now: Time) -> Result<(), Violation> {
         }
     }
     limits(account, now)?;
+    in_transit(account)?;
     let mut open = BTreeSet::new();
     for session in &account.sessions {
         ensure(open.insert(session.id.as_bytes()), 14, "two open sessions have one id")?;
@@ -165,7 +166,9 @@ fn sessions(account: &Account, session: &Session, now: Time) -> Result<(), Viola
         let unique = others.all(|other| (other.key, other.unit) != (item.key, item.unit));
         ensure(unique, 4, "two items of a session have one key and one unit")?;
     }
-    ensure(account.version >= session.version, 14, "a session is newer than its account")
+    // One Commit may set the time of a transfer's next try more than once.
+    let is_older = account.version >= session.version || session.terms.transfer;
+    ensure(is_older, 14, "a session is newer than its account")
 }
 
 fn items(account: &Account, item: &Item) -> Result<(), Violation> {
@@ -245,6 +248,32 @@ fn limit_parts(account: &Account, limit: &Limit) -> Result<(), Violation> {
     ensure(parts.iter().all(fine), 20, "a part of a limit begins within one")?;
     let sum: i128 = parts.iter().map(|part| i128::from(part.used)).sum();
     ensure(i128::from(limit.used) == sum, 20, "a limit uses another sum than its parts")
+}
+
+fn in_transit(account: &Account) -> Result<(), Violation> {
+    for (index, sum) in account.in_transit.iter().enumerate() {
+        let mut before = account.in_transit[..index].iter();
+        ensure(before.all(|other| other.unit != sum.unit), 23, "a unit is in transit twice")?;
+        ensure(sum.amount > 0, 23, "nothing of a unit is in transit")?;
+    }
+    // If the host keeps parts of the account apart, not every session is loaded.
+    if account.unloaded.is_some() {
+        return Ok(());
+    }
+    let of =
+        |unit| account.in_transit.iter().find(|sum| sum.unit == unit).map_or(0, |sum| sum.amount);
+    let transfers = || account.sessions.iter().filter_map(Session::transfer);
+    for unit in transfers()
+        .map(|transfer| transfer.unit)
+        .chain(account.in_transit.iter().map(|sum| sum.unit))
+    {
+        let held: i128 = transfers()
+            .filter(|transfer| transfer.unit == unit)
+            .map(|transfer| i128::from(transfer.in_transit))
+            .sum();
+        ensure(i128::from(of(unit)) == held, 23, "in transit is another sum than transfers hold")?;
+    }
+    Ok(())
 }
 
 fn limit_alone(limit: &Limit) -> Result<(), Violation> {

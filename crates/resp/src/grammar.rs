@@ -11,7 +11,7 @@ use crate::{Args, Fault, Scratch};
 use scurry_ledger::{
     BUCKETS_MAX, BucketAttributes, Command, Create, ITEMS_MAX, ItemAmount, ItemRequest,
     LimitSubject, LimitTerms, Name, NewBucket, PeriodClock, SessionOptions, SessionPage,
-    SessionRequest, Status, WindowTerms,
+    SessionRequest, Status, Transfer, WindowTerms,
 };
 
 /// A SCUR command for `decide`.
@@ -112,6 +112,9 @@ pub fn parse_write<'s, 'a: 's>(
 ) -> Result<Write<'s>, Fault<'a>> {
     let mut options = Options::new(args);
     let account = options.account()?;
+    if id == ScurWriteId::Transfer {
+        return Ok(Write { account, command: transfer(account, options)? });
+    }
     let command = parse_command(id, options, scratch)?;
     Ok(Write { account, command })
 }
@@ -133,6 +136,8 @@ pub(crate) fn parse_command<'s, 'a: 's>(
         ScurWriteId::Refund => refund,
         ScurWriteId::Counter => counter,
         ScurWriteId::Limit => limit,
+        // Only a chain could ask for it here, and it takes no transfers.
+        ScurWriteId::Transfer => return Err(Fault::Unexpected(b"TRANSFER")),
         ScurWriteId::Reserve => reserve,
         ScurWriteId::Update => update,
         ScurWriteId::Terminate => terminate,
@@ -391,6 +396,14 @@ fn limit<'s, 'a: 's>(
         (Some(_), None, None) => return Err(Fault::Missing("amount")),
     };
     Ok(Command::Limit { txn, limit, terms })
+}
+
+fn transfer<'a>(payer: &'a [u8], mut options: Options<'a>) -> Result<Command<'a>, Fault<'a>> {
+    let (id, unit) = (options.id("transfer")?, options.name("unit")?);
+    let amount = options.integer("amount")?;
+    let (payee, bucket) = (options.account()?, options.name("bucket")?);
+    options.end()?;
+    Ok(Command::Transfer(Transfer { payer, id, unit, amount, payee, bucket }))
 }
 
 fn release<'s, 'a: 's>(

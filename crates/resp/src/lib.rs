@@ -59,6 +59,7 @@ pub use reference::{ReferencePage, details, reference, reference_pages};
 pub use render::{
     account_map, answer, audit_map, cause_text, chain_answers, chain_rejection, chain_wrong_type,
     check_answer, holds_map, reject, rejection, session_map, totals_map, transaction_map,
+    transfer_state,
 };
 pub use reply::{Protocol, Reply};
 pub use request::{Parsed, Parser, ProtocolError, RequestLimits, UNAUTHENTICATED_REQUEST_LEN_MAX};

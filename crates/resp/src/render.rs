@@ -37,6 +37,9 @@ pub fn answer(reply: &mut Reply<'_>, command: &Command<'_>, answer: &Answer, rep
             reply.integer(*amount);
             told(reply, *cause);
         }
+        Answer::Session { code, version, items } if matches!(command, Command::Transfer(_)) => {
+            transfer_answer(reply, (*code, *version), items, replayed);
+        }
         Answer::Session { code, version, items } => {
             let requested: &[ItemRequest] = match command {
                 Command::Reserve(request)
@@ -50,6 +53,32 @@ pub fn answer(reply: &mut Reply<'_>, command: &Command<'_>, answer: &Answer, rep
             item_answers(reply, requested, items);
             told(reply, cause);
         }
+    }
+}
+
+/// Writes the answer to a TRANSFER, whose session has one item.
+#[cold]
+fn transfer_answer(
+    reply: &mut Reply<'_>,
+    (code, version): (Code, u64),
+    items: &[ItemAnswer],
+    replayed: bool,
+) {
+    let cause = items.first().map_or(Cause::None, |item| item.cause);
+    reply.array(4 + cause_len(cause));
+    reply.simple(code.name());
+    reply.integer(i64::from(replayed));
+    reply.integer(items.first().map_or(0, |item| item.granted));
+    reply.simple(transfer_state(code, version));
+    told(reply, cause);
+}
+
+/// Returns the state of a transfer whose answer has this code and session version.
+pub fn transfer_state(code: Code, version: u64) -> &'static str {
+    match (code, version) {
+        (Code::Ok, 0) => "arrived",
+        (Code::Ok, _) => "in_transit",
+        _ => "denied",
     }
 }
 
@@ -435,7 +464,7 @@ pub fn totals_map(reply: &mut Reply<'_>, totals: &Totals) {
     reply.unsigned(totals.sessions);
     list!(reply, "units", totals.units.len());
     for unit in &totals.units {
-        reply.array(10);
+        reply.array(11);
         reply.name(&unit.unit);
         for amount in [
             unit.available,
@@ -447,6 +476,7 @@ pub fn totals_map(reply: &mut Reply<'_>, totals: &Totals) {
             unit.voided,
             unit.overdrawn,
             unit.uncollected,
+            unit.in_transit,
         ] {
             reply.big(amount);
         }

@@ -203,6 +203,8 @@ impl Core {
             self.take_turns();
             self.tell_monitors();
             self.tick();
+            self.node.execute_transfer_steps();
+            self.node.send_transfer_steps();
             self.tell_trackers();
             // After the turns: one batch for the commits of all connections, before the loop waits.
             self.node.commit();
@@ -272,7 +274,9 @@ impl Core {
             || self.undelivered
             || accepting
             || self.node.durable.is_busy()
-            || (!self.postponed.is_empty() || !self.node.calls.is_empty())
+            || (!self.postponed.is_empty()
+                || !self.node.calls.is_empty()
+                || !self.node.transfer_steps.is_empty())
                 && !self.node.is_congested()
             // Queued connections go on when the log has written some of its backlog.
             || !std::mem::take(&mut self.congested) && !self.queue.is_empty();
@@ -300,7 +304,9 @@ impl Core {
                     self.node.mesh.send(core, message)
                 }
                 (HeldOutput::Mail(core, message), ReleaseOutcome::Lost) => {
-                    self.node.mesh.send(core, message.lost());
+                    if let Some(lost) = message.lost() {
+                        self.node.mesh.send(core, lost);
+                    }
                 }
                 (HeldOutput::Call(call), ReleaseOutcome::Durable) => self.node.give(call.0, call.1),
                 (HeldOutput::Call(call), ReleaseOutcome::Lost) => {

@@ -15,4 +15,5 @@ pub(crate) mod timing;
 pub(crate) mod track;
 pub(crate) mod tracking;
 pub(crate) mod transaction;
+mod transfers;
 pub(crate) mod work;

@@ -1,6 +1,8 @@
 //! An owned form of the ledger's [`Command`], which borrows its ids and lists: it can travel between threads.
 
-use scurry_ledger::{Command, Create, ItemAmount, ItemRequest, Name, NewBucket, SessionRequest};
+use scurry_ledger::{
+    Command, Create, ItemAmount, ItemRequest, Name, NewBucket, SessionRequest, Transfer,
+};
 use smallvec::SmallVec;
 
 /// An owned copy of a [`Command`]: its fixed part, and the bytes and lists that it borrows. [`CommandBuf::with`] lends
@@ -22,6 +24,7 @@ pub struct CommandBuf {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Lists {
     amounts: Vec<ItemAmount>,
+    payer: Vec<u8>,
     identities: Vec<(Name, Vec<u8>)>,
     buckets: Vec<NewBucket>,
 }
@@ -96,6 +99,13 @@ impl CommandBuf {
                 self.id = txn.to_vec();
                 Command::Limit { txn: NONE, limit, terms }
             }
+            Command::Transfer(Transfer { payer, id, unit, amount, payee, bucket }) => {
+                (self.id, self.second) = (id.to_vec(), payee.to_vec());
+                self.rare.get_or_insert_default().payer = payer.to_vec();
+                let (payer, id, payee) = (NONE, NONE, NONE);
+                Command::Transfer(Transfer { payer, id, unit, amount, payee, bucket })
+            }
+            Command::Carry(_) => unreachable!("a store carries its transfers by itself"),
             Command::Reserve(request) => Command::Reserve(self.keep_session(&request)),
             Command::Update(request) => Command::Update(self.keep_session(&request)),
             Command::Terminate(request) => Command::Terminate(self.keep_session(&request)),
@@ -192,6 +202,13 @@ impl CommandBuf {
                 Command::Counter { txn: id, counter, amount, unit, period, clock }
             }
             Command::Limit { limit, terms, .. } => Command::Limit { txn: id, limit, terms },
+            Command::Transfer(transfer) => Command::Transfer(Transfer {
+                payer: lists.map_or(&[], |lists| &lists.payer),
+                id,
+                payee: second,
+                ..transfer
+            }),
+            Command::Carry(step) => Command::Carry(step),
             Command::Reserve(request) => Command::Reserve(session(request)),
             Command::Update(request) => Command::Update(session(request)),
             Command::Terminate(request) => Command::Terminate(session(request)),

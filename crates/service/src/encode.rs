@@ -7,7 +7,7 @@ use crate::{
 };
 use scurry_ledger::{
     BucketAttributes, Command, Create, Cycle, DebtRule, Id, ItemAmount, ItemKey, LimitSubject,
-    LimitTerms, Link, Name, NamedZone, Period, PeriodClock, SessionRequest, Status, Time,
+    LimitTerms, Link, Name, NamedZone, Period, PeriodClock, SessionRequest, Status, Time, Transfer,
     WindowTerms,
 };
 
@@ -187,6 +187,11 @@ fn append(out: &mut Arguments, command: &Command<'_>) {
             out.push(txn).push(limit.as_bytes());
             append_terms(out, &terms);
         }
+        Command::Transfer(Transfer { payer: _, id, unit, amount, payee, bucket }) => {
+            out.push(id).push(unit.as_bytes()).push_display(amount);
+            out.push(payee).push(bucket.as_bytes());
+        }
+        Command::Carry(_) => unreachable!("a store carries its transfers by itself"),
         Command::Reserve(request) | Command::Update(request) | Command::Terminate(request) => {
             append_session(out, &request);
         }

@@ -196,6 +196,8 @@ pub fn command_name(command: &Command<'_>) -> &'static str {
         Command::Refund { .. } | Command::RefundItems { .. } => "SCUR.REFUND",
         Command::Counter { .. } => "SCUR.COUNTER",
         Command::Limit { .. } => "SCUR.LIMIT",
+        Command::Transfer(_) => "SCUR.TRANSFER",
+        Command::Carry(_) => unreachable!("a store carries its transfers by itself"),
         Command::Reserve(_) => "SCUR.RESERVE",
         Command::Update(_) => "SCUR.UPDATE",
         Command::Terminate(_) => "SCUR.TERMINATE",

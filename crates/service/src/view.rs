@@ -1,8 +1,8 @@
 //! The results of reads, with times and amounts computed for the moment of the read.
 
 use scurry_ledger::{
-    Account, Bucket, Cycle, DebtRule, Id, ItemKey, LimitSubject, Name, Session, SessionTerms,
-    Status, Time, UnitAmount, Window, validate,
+    Account, Bucket, Cycle, DebtRule, Id, ItemKey, LimitSubject, Name, Overrun, Session, Status,
+    Time, UnitAmount, Window, validate,
 };
 
 /// An account, from one atomic read (`SCUR.GET`).
@@ -124,8 +124,8 @@ pub struct SessionView {
     pub validity_ms: i64,
     /// Supervision time (Tcc), ms: how long the session may go without a request.
     pub tcc_ms: i64,
-    /// Options that the session keeps.
-    pub terms: SessionTerms,
+    /// Policy for use beyond the amount that could be debited.
+    pub overrun: Overrun,
     /// Highest request number. None before the first request.
     pub last_request: Option<u32>,
     /// Opaque bytes that the client stores with the session.
@@ -279,7 +279,7 @@ impl SessionView {
             row: SessionRow::from_session(session),
             validity_ms: session.validity_ms,
             tcc_ms: session.tcc_ms,
-            terms: session.terms,
+            overrun: session.terms.overrun,
             last_request: session.answers.last_request(),
             blob: session.blob.clone(),
             items: items.collect(),

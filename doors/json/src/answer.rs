@@ -22,6 +22,7 @@ pub(crate) struct Answer {
 pub(crate) enum AnswerBody {
     Done(Done),
     Moved(Moved),
+    Transfer(TransferAnswer),
     Checked(Checked),
     Session(SessionAnswer),
     Account(Box<AccountBody>),
@@ -88,6 +89,21 @@ pub(crate) struct Moved {
     /// The account's version after it was first executed.
     pub(crate) version: i64,
     /// The amount that a debit or refund moved; otherwise the balance afterwards.
+    pub(crate) amount: Quantity,
+    #[serde(flatten)]
+    pub(crate) why: Why,
+}
+
+/// The state of a transfer to another account.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct TransferAnswer {
+    /// `OK`, or the result code of the ledger.
+    pub(crate) code: &'static str,
+    /// The request was a duplicate: this is the present state.
+    pub(crate) replayed: bool,
+    /// `in_transit`, `arrived` or `denied`.
+    pub(crate) state: &'static str,
+    /// The amount that was taken from the account; 0 where it was denied.
     pub(crate) amount: Quantity,
     #[serde(flatten)]
     pub(crate) why: Why,

@@ -3,7 +3,8 @@
 use crate::answer::{
     AccountBody, AccountList, AccountRow, AllowanceBody, Answer, AnswerBody, Audit, BucketBody,
     BucketTotals, ChainAnswer, Checked, ClockBody, CounterBody, Done, FoundAccounts, ItemAnswer,
-    LimitBody, Moved, SessionAnswer, SessionRow, Sessions, Uncollected, Why, WindowBody,
+    LimitBody, Moved, SessionAnswer, SessionRow, Sessions, TransferAnswer, Uncollected, Why,
+    WindowBody,
 };
 use crate::quantity::Quantity;
 use crate::text::{Begin, Key};
@@ -11,6 +12,7 @@ use crate::totals::TotalsBody;
 use scurry_ledger::{
     self as ledger, Cause, Code, Cycle, DebtRule, Id, LimitSubject, Name, Time, Window,
 };
+use scurry_resp::transfer_state;
 use scurry_service::{AccountView, Answered, Reply, StoreReply, denied};
 
 /// Returns the answer of a successful read.
@@ -70,6 +72,20 @@ pub(crate) fn moved(reply: Reply) -> Option<Answer> {
     let answered = answered(reply)?;
     let (code, replayed) = (answered.code(), answered.replayed);
     Some(Answer { code, replayed, body: AnswerBody::Moved(moved_body(&answered)?) })
+}
+
+pub(crate) fn transfer(reply: Reply) -> Option<Answer> {
+    let answered = answered(reply)?;
+    let (code, replayed) = (answered.code(), answered.replayed);
+    let ledger::Answer::Session { version, ref items, .. } = answered.answer else { return None };
+    let body = TransferAnswer {
+        code: code.name(),
+        replayed,
+        state: transfer_state(code, version),
+        amount: amount(items.first().map_or(0, |item| item.granted)),
+        why: why(answered.answer.cause()),
+    };
+    Some(Answer { code, replayed, body: AnswerBody::Transfer(body) })
 }
 
 fn moved_body(answered: &Answered) -> Option<Moved> {

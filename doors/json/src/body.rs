@@ -1,7 +1,9 @@
 //! The bodies of requests. `build.rs` makes commands from them.
 
 use crate::quantity::{Amount, SignedAmount};
-use crate::text::{Begin, DebtRule, FirstStatus, Id, Key, Name, Period, Recurring, Status, Zone};
+use crate::text::{
+    AccountId, Begin, DebtRule, FirstStatus, Id, Key, Name, Period, Recurring, Status, Zone,
+};
 use schemars::JsonSchema;
 use scurry_ledger::{BUCKETS_MAX, ITEMS_MAX, Span};
 use scurry_resp::IDENTITIES_MAX;
@@ -150,6 +152,20 @@ pub(crate) struct Debit {
     /// Each with another key or unit.
     #[schemars(length(min = 1, max = ITEMS_MAX))]
     pub(crate) items: Option<Vec<ItemAmount>>,
+}
+
+/// A transfer to another account. The Idempotency-Key is its id.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Transfer {
+    /// Unit of the amount.
+    pub(crate) unit: Name,
+    /// Amount that is taken from the account.
+    pub(crate) amount: Amount<1>,
+    /// Account that gets it.
+    pub(crate) payee: AccountId,
+    /// Bucket of the payee, which is created if there is none.
+    pub(crate) bucket: Name,
 }
 
 /// An amount of one item.

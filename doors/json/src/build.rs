@@ -2,7 +2,7 @@
 
 use crate::body::{
     AccountCreation, Adjustment, Allowance, BucketChange, Count, Debit, ItemAmount, LimitSetting,
-    Refund, StatusChange, TopUp,
+    Refund, StatusChange, TopUp, Transfer,
 };
 use crate::input::Input;
 use crate::list_cursor::{self, LIMIT_MAX};
@@ -290,6 +290,22 @@ pub(crate) fn debit(input: &Input) -> Result<Request, Problem> {
             Err(field_problem(FaultLocation::Body(""), why))
         }
     }
+}
+
+pub(crate) fn transfer(input: &Input) -> Result<Request, Problem> {
+    let body: Transfer = input.json()?;
+    let (payer, id) = (account(input)?, input.idempotency_key()?);
+    write(
+        input,
+        &Command::Transfer(ledger::Transfer {
+            payer: payer.as_str().as_bytes(),
+            id: id.as_str().as_bytes(),
+            unit: name(&body.unit),
+            amount: body.amount.into(),
+            payee: body.payee.as_str().as_bytes(),
+            bucket: name(&body.bucket),
+        }),
+    )
 }
 
 pub(crate) fn refund(input: &Input) -> Result<Request, Problem> {

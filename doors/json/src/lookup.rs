@@ -211,7 +211,7 @@ fn session_json(session: &SessionView) -> Value {
     let mut shown = fields!(session.row; id, version, deadline);
     shown["validity"] = session.validity_ms.shown();
     shown["tcc"] = session.tcc_ms.shown();
-    shown["overrun"] = json!(session.terms.overrun.name());
+    shown["overrun"] = json!(session.overrun.name());
     shown["last_request"] = session.last_request.shown();
     shown["data"] = json!(lossy(&session.blob));
     shown["items"] = items.collect();

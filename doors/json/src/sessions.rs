@@ -345,7 +345,7 @@ pub(crate) fn open_session(reply: Reply) -> Option<Answer> {
         deadline_ms: open.row.deadline.0,
         validity_ms: open.validity_ms,
         tcc_ms: open.tcc_ms,
-        overrun: open.terms.overrun.name().to_owned(),
+        overrun: open.overrun.name().to_owned(),
         last_request: open.last_request.map(i64::from),
         data: STANDARD.encode(&open.blob),
         items: items.collect(),

@@ -351,6 +351,20 @@ pub(crate) static OPERATIONS: &[Operation] = &[
         ..BLANK
     },
     Operation {
+        id: "transfer",
+        tag: OpenApiTag::Debits,
+        path: "/v1/accounts/{account}/transfers",
+        command: "SCUR.TRANSFER",
+        notes: "Repeat the request to see whether it has arrived.",
+        body: Some((
+            schema_of::<body::Transfer>,
+            r#"{"unit":"cent","amount":5,"payee":"bob","bucket":"main"}"#,
+        )),
+        work: OperationWork::Account(build::transfer, answers_from_replies::transfer),
+        answer: schema_of::<answer::TransferAnswer>,
+        ..BLANK
+    },
+    Operation {
         id: "count",
         tag: OpenApiTag::Limits,
         path: "/v1/accounts/{account}/counters/{counter}",

@@ -41,6 +41,8 @@ struct UnitTotals {
     overdrawn: Quantity,
     /// Units that were used and could not be debited.
     uncollected: Quantity,
+    /// Amount that transfers hold for other accounts; a part of held.
+    in_transit: Quantity,
     /// available + held - credited - refunded + consumed + expired + voided: 0, or units were lost
     /// or made.
     error: Quantity,
@@ -73,6 +75,7 @@ impl UnitTotals {
             voided: quantity(sums.voided),
             overdrawn: quantity(sums.overdrawn),
             uncollected: quantity(sums.uncollected),
+            in_transit: quantity(sums.in_transit),
             error: quantity(conservation_error(sums)),
         }
     }
@@ -111,6 +114,7 @@ mod tests {
             voided: 5,
             overdrawn: 1,
             uncollected: 2,
+            in_transit: 0,
         }
     }
 

@@ -118,7 +118,7 @@ def chains(client, group):
 def totals(client):
     shown = as_map(client.execute_command("SCUR.TOTALS"))
     equal((shown["accounts"], shown["sessions"]), (4, 0))
-    equal(shown["units"], [["cent", 2800, 0, 6400, 400, 4000, 0, 0, 0, 0]])
+    equal(shown["units"], [["cent", 2800, 0, 6400, 400, 4000, 0, 0, 0, 0, 0]])
     refused(client.flushall, "accounts exist: FLUSHALL FORCE deletes balances for good")
 
 

@@ -287,8 +287,9 @@ fn is_below(account: Option<&Account>, command: &Command<'_>) -> bool {
 fn is_remembered(command: &Command<'_>) -> bool {
     match command {
         Command::Create(_) | Command::Status { .. } | Command::Delete { .. } => false,
-        Command::Release { .. } => false,
-        Command::TopUp { .. }
+        Command::Release { .. } | Command::Carry(_) => false,
+        Command::Transfer(_)
+        | Command::TopUp { .. }
         | Command::Adjust { .. }
         | Command::Bucket { .. }
         | Command::Debit { .. }

@@ -4,6 +4,7 @@
 mod balance;
 mod chain;
 mod session;
+mod transfer;
 
 use crate::{CommandOrTick, Event, Op, Pair, Random, Request, name};
 use scurry_ledger::{
@@ -234,6 +235,9 @@ impl Generator {
         {
             return lower;
         }
+        if self.random.one_in(9) {
+            return self.transfer(pair);
+        }
         let idle = pair.account.iter().all(|account| account.sessions.is_empty());
         match self.random.below(100) {
             24..60 if idle && !self.random.one_in(4) => self.reserve(pair),
@@ -271,6 +275,8 @@ impl Generator {
                 Op::TopUp { amount, .. }
                 | Op::Adjust { amount, .. }
                 | Op::Debit { amount, .. }
+                | Op::Transfer { amount, .. }
+                | Op::Receive { amount, .. }
                 | Op::Counter { amount, .. } => *amount = other,
                 Op::Refund { carry, .. } if self.random.one_in(2) => *carry = !*carry,
                 Op::Refund { amount, .. } => *amount = Some(other),
@@ -285,7 +291,10 @@ impl Generator {
                 Op::Create { identities, .. } | Op::Status { identities, .. } => {
                     identities.truncate(1);
                 }
+                Op::Conclude { refusal, .. } => *refusal = None,
                 Op::Delete { .. }
+                | Op::Settle { .. }
+                | Op::Forget { .. }
                 | Op::Release { .. }
                 | Op::Limit { terms: LimitTerms::Remove, .. } => {}
             }

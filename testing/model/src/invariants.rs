@@ -1,10 +1,11 @@
-//! I1 to I14, I17 and I19 to I22 a second time, from the text of the design; `validate` checks some of them too.
+//! I1 to I14, I17 and I19 to I23 a second time, from the text of the design; `validate` checks some of them too.
 
 use crate::Op;
 use crate::model::calendar::{Clock, Zone};
 use scurry_ledger::{
     Account, Answer, Bucket, BucketNo, Cause, Change, Code, Cycle, Item, ItemAnswer, ItemKey,
-    ItemRequest, Limit, LimitSubject, Name, Session, SessionPage, Time, TombstoneKind, WindowEntry,
+    ItemRequest, Limit, LimitSubject, Name, Session, SessionPage, Time, TombstoneKind, Transaction,
+    WindowEntry,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -105,6 +106,43 @@ fn held_in(account: &Account, limit: &Limit) -> i128 {
     items.filter(|item| counts(limit, item.unit, Some(item.key))).map(outstanding).sum()
 }
 
+/// Returns the item of a transfer that this step settles, with its unit and the amount that it held.
+fn settled_transfer(before: &Account, op: &Op) -> Option<(ItemKey, Name, i128)> {
+    let Op::Settle { id } = op else { return None };
+    let item = session(Some(before), id)?.items.first()?;
+    Some((item.key, item.unit, outstanding(item)))
+}
+
+/// Checks I23 over a Commit: what is in transit is what the open transfers hold, a transfer is settled or comes back
+/// whole, and no other command moves it.
+fn in_transit(before: Option<&Account>, after: Option<&Account>, op: &Op) -> Checked {
+    let (Some(before), Some(after)) = (before, after) else { return Ok(()) };
+    let holds = |account: &Account| -> BTreeMap<Vec<u8>, i128> {
+        let open = account.sessions.iter().filter(|session| session.terms.transfer);
+        let held = |open: &Session| open.items.iter().map(outstanding).sum();
+        open.map(|open| (open.id.as_bytes().to_vec(), held(open))).collect()
+    };
+    let mut sums: BTreeMap<Name, i128> = BTreeMap::new();
+    for open in after.sessions.iter().filter(|session| session.terms.transfer) {
+        for item in &open.items {
+            *sums.entry(item.unit).or_insert(0) += outstanding(item);
+        }
+    }
+    for sum in &after.in_transit {
+        *sums.entry(sum.unit).or_insert(0) -= i128::from(sum.amount);
+    }
+    ensure(sums.values().all(|&left| left == 0), || format!("I23: {sums:?} of {after:?}"))?;
+    let (was, is) = (holds(before), holds(after));
+    let own = match op {
+        Op::Transfer { id, .. } | Op::Settle { id } | Op::Conclude { id, .. } => id.as_bytes(),
+        _ => &[],
+    };
+    let others = |holds: &BTreeMap<Vec<u8>, i128>| -> BTreeMap<Vec<u8>, i128> {
+        holds.iter().filter(|(id, _)| *id != own).map(|(id, held)| (id.clone(), *held)).collect()
+    };
+    ensure(others(&was) == others(&is), || format!("I23: {was:?} became {is:?} by {op:?}"))
+}
+
 /// Checks I20: the used amount of a limit is the reported and debited use, less refunds; used + held grows above its
 /// amount only by reported use.
 fn limited(
@@ -120,6 +158,11 @@ fn limited(
         let Some(was) = before.limits.iter().find(|was| was.id == is.id && !set) else { continue };
         let (was, is) = (before.limit_at(was, now), after.limit_at(is, now));
         let mut reported = 0;
+        if let Some((key, unit, amount)) = settled_transfer(before, op)
+            && counts(&is, unit, Some(key))
+        {
+            reported += amount;
+        }
         for item in op.request().iter().flat_map(|request| &request.items) {
             if counts(&is, item.unit, Some(item.key)) {
                 reported += i128::from(item.used.unwrap_or(0));
@@ -197,16 +240,22 @@ pub(crate) fn transition(
     now: Time,
 ) -> Checked {
     let own = match op {
-        Op::Release { session, .. } => Some(session.as_str()),
+        Op::Release { session: id, .. }
+        | Op::Transfer { id, .. }
+        | Op::Settle { id }
+        | Op::Conclude { id, .. } => Some(id.as_str()),
         op => op.request().map(|request| request.session.as_str()),
     };
     moved(before, after)?;
     remembered(before, after)?;
     bystanders(before, after, own, now)?;
     accounted(before, after, op, answer)?;
+    in_transit(before, after, op)?;
     limited(before, after, op, answer, now)?;
     covered(after, op, answer, now)?;
-    if let (Some(own), Answer::Session { code, version, items }) = (own, answer) {
+    // A step of a host is answered without the session's version.
+    let is_step = matches!(op, Op::Settle { .. } | Op::Conclude { .. });
+    if let (Some(own), Answer::Session { code, version, items }, false) = (own, answer, is_step) {
         let is_open = session(after, own).is_some();
         ensure(is_open == (*version > 0), || format!("I14: open {is_open}, {answer:?}"))?;
         let ends = matches!(op, Op::Terminate(_) | Op::Release { .. });
@@ -244,6 +293,10 @@ fn remembered(before: Option<&Account>, after: Option<&Account>) -> Checked {
             ensure(found != Some(known.clone()), || format!("remembered too long: {known:?}"))?;
             continue;
         }
+        // A receipt is forgotten when its payer says so, and not by time.
+        if found.is_none() && is_receipt(&known) {
+            continue;
+        }
         let Some(found) = found else { return Err(format!("forgotten early: {known:?}")) };
         let refunds = known.parts.iter().zip(&found.parts);
         let mut refunds = refunds.map(|(was, is)| was.refunded..=is.refunded.min(is.amount));
@@ -253,6 +306,10 @@ fn remembered(before: Option<&Account>, after: Option<&Account>) -> Checked {
         ensure(same == known, || format!("{known:?} became {found:?}"))?;
     }
     Ok(())
+}
+
+fn is_receipt(known: &Transaction) -> bool {
+    known.id.as_bytes().starts_with(b"transfer:")
 }
 
 /// Checks I11, I12 and I13 for one item of an answer.
@@ -388,7 +445,10 @@ fn bystanders(
             continue;
         }
         let is = session(after, &id);
-        if was.deadline <= now {
+        if was.terms.transfer && was.deadline <= now {
+            let items = is.map(|is| &is.items);
+            ensure(items == Some(&was.items), || format!("I23: {id} was touched"))?;
+        } else if was.deadline <= now {
             ensure(is.is_none(), || format!("I9: {id} is open past its deadline"))?;
         } else {
             ensure(is == Some(was), || format!("I9, I14: {id} was touched"))?;
@@ -406,6 +466,9 @@ fn accounted(
 ) -> Checked {
     let (Some(before), Some(after)) = (before, after) else { return Ok(()) };
     let mut due: BTreeMap<Name, i128> = BTreeMap::new();
+    if let Some((_, unit, amount)) = settled_transfer(before, op) {
+        *due.entry(unit).or_insert(0) += amount;
+    }
     for item in op.request().iter().flat_map(|request| &request.items) {
         *due.entry(item.unit).or_insert(0) += i128::from(item.used.unwrap_or(0));
     }
@@ -484,7 +547,8 @@ fn in_time(before: Option<&Account>, change: &Change) -> Checked {
     let Some(before) = before else { return Ok(()) };
     // By bucket: units that must expire, that must not, and that either may happen to.
     let mut due: BTreeMap<BucketNo, [i128; 3]> = BTreeMap::new();
-    for over in before.sessions.iter().filter(|session| session.deadline <= change.at) {
+    let ends = |open: &&Session| open.deadline <= change.at && !open.terms.transfer;
+    for over in before.sessions.iter().filter(ends) {
         for slice in over.items.iter().flat_map(|item| &item.slices) {
             let Some(of) = bucket(before, slice.bucket) else { continue };
             let expired = of.valid_to.is_some_and(|end| end <= over.deadline);

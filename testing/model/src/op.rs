@@ -1,9 +1,9 @@
 //! Commands that own their bytes, so that a test can store, change and print a list of them.
 
 use scurry_ledger::{
-    BucketAttributes, Command, Create, ItemAmount, ItemKey, ItemRequest, LimitSubject, LimitTerms,
-    Link, Name, NewBucket, Period, PeriodClock, SessionOptions, SessionRequest, Status,
-    WindowTerms,
+    BucketAttributes, Code, Command, Create, ItemAmount, ItemKey, ItemRequest, LimitSubject,
+    LimitTerms, Link, Name, NewBucket, Period, PeriodClock, SessionOptions, SessionRequest, Status,
+    Transfer, TransferStep, WindowTerms,
 };
 
 /// A [`Command`] that owns its bytes.
@@ -76,6 +76,30 @@ pub enum Op {
         txn: String,
         limit: Name,
         terms: LimitTerms,
+    },
+    Transfer {
+        payer: String,
+        id: String,
+        unit: Name,
+        amount: i64,
+        payee: String,
+        bucket: Name,
+    },
+    Receive {
+        receipt: String,
+        bucket: Name,
+        unit: Name,
+        amount: i64,
+    },
+    Settle {
+        id: String,
+    },
+    Forget {
+        receipt: String,
+    },
+    Conclude {
+        id: String,
+        refusal: Option<Code>,
     },
     Reserve(Request),
     Update(Request),
@@ -300,6 +324,14 @@ impl Op {
         }
     }
 
+    /// Reports whether it is a step in which a host carries a transfer, for which no door has a word.
+    pub fn is_transfer_step(&self) -> bool {
+        matches!(
+            self,
+            Op::Receive { .. } | Op::Settle { .. } | Op::Forget { .. } | Op::Conclude { .. }
+        )
+    }
+
     /// Returns the request of a RESERVE, UPDATE or TERMINATE.
     pub fn request(&self) -> Option<&Request> {
         match self {
@@ -369,6 +401,31 @@ impl Op {
             },
             Op::Limit { txn, limit, terms } => {
                 Command::Limit { txn: txn.as_bytes(), limit: *limit, terms: *terms }
+            }
+            Op::Transfer { payer, id, unit, amount, payee, bucket } => {
+                Command::Transfer(Transfer {
+                    payer: payer.as_bytes(),
+                    id: id.as_bytes(),
+                    unit: *unit,
+                    amount: *amount,
+                    payee: payee.as_bytes(),
+                    bucket: *bucket,
+                })
+            }
+            Op::Receive { receipt, bucket, unit, amount } => {
+                Command::Carry(TransferStep::Receive {
+                    receipt: receipt.as_bytes(),
+                    bucket: *bucket,
+                    unit: *unit,
+                    amount: *amount,
+                })
+            }
+            Op::Settle { id } => Command::Carry(TransferStep::Settle { id: id.as_bytes() }),
+            Op::Forget { receipt } => {
+                Command::Carry(TransferStep::Forget { receipt: receipt.as_bytes() })
+            }
+            Op::Conclude { id, refusal } => {
+                Command::Carry(TransferStep::Conclude { id: id.as_bytes(), refusal: *refusal })
             }
             Op::Reserve(request) => Command::Reserve(request.borrow()),
             Op::Update(request) => Command::Update(request.borrow()),

@@ -94,7 +94,9 @@ fn fact(op: &Op) -> Fact {
         ),
         Op::NameSession(of) => ("name-session", vec![("id", id(of))]),
         Op::OpenSession { id: of, terms } => {
-            ("open-session", vec![("id", id(of)), ("overrun", json!(terms.overrun.name()))])
+            let kind = if terms.transfer { "transfer" } else { "charging" };
+            let terms = [("kind", json!(kind)), ("overrun", json!(terms.overrun.name()))];
+            ("open-session", [vec![("id", id(of))], terms.to_vec()].concat())
         }
         Op::AddItem { session: at, key, unit } => {
             ("add-item", vec![session(*at), ("key", item_key(*key)), ("unit", name(unit))])
@@ -170,6 +172,10 @@ fn fact(op: &Op) -> Fact {
             let of = vec![("id", id(&late.session)), ("forget_at_ms", time(late.forget_at))];
             ("note-late", [of, answer(&late.answer)].concat())
         }
+        Op::Transit(change) => {
+            ("transit", vec![("unit", name(&change.unit)), ("amount", json!(change.amount))])
+        }
+        Op::ForgetReceipt(of) => ("forget-receipt", vec![("id", id(of))]),
     };
     Fact { name, fields }
 }
@@ -299,6 +305,9 @@ fn tombstone(tombstone: &Tombstone) -> Fields {
             ("granted", granted(items)),
         ],
         TombstoneKind::Unknown => vec![("ended", json!("unknown"))],
+        TombstoneKind::Returned { digest: _, refusal } => {
+            vec![("ended", json!("returned")), ("refusal", json!(refusal.name()))]
+        }
     };
     [vec![("id", id(&tombstone.id)), ("forget_at_ms", time(tombstone.forget_at))], how].concat()
 }

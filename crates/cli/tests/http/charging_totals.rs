@@ -29,10 +29,10 @@ fn what_moves_shows_in_the_totals_and_is_conserved() {
     assert_eq!(door.ask("POST /v1/accounts/bob/sessions/s", &[], session).status, 201);
     let cent = json!({"unit": "cent", "available": 1875, "held": 100, "credited": 2000,
         "refunded": 10, "consumed": 30, "expired": 0, "voided": 5, "overdrawn": 0,
-        "uncollected": 0, "error": 0});
+        "uncollected": 0, "in_transit": 0, "error": 0});
     let octet = json!({"unit": "octet", "available": 1000, "held": 0, "credited": 1000,
         "refunded": 0, "consumed": 0, "expired": 0, "voided": 0, "overdrawn": 0,
-        "uncollected": 0, "error": 0});
+        "uncollected": 0, "in_transit": 0, "error": 0});
     let expected = json!({"ok": true, "accounts": 2, "sessions": 1, "units": [cent, octet]});
     assert_eq!(totals(&door), expected);
     assert_eq!(door.ask("GET /v1/totals?unit=cent", &[], "").status, 400);

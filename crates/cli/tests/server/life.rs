@@ -205,7 +205,7 @@ fn holds_of_silent_sessions_come_back_by_themselves() {
     // TOTALS show only committed changes, which must come from timers here.
     let held = |client: &mut Client| {
         client.send("SCUR.TOTALS\r\n");
-        let lines: Vec<String> = (0..22).map(|_| client.line()).collect();
+        let lines: Vec<String> = (0..23).map(|_| client.line()).collect();
         assert_eq!(lines[7], "$5", "{lines:?}");
         (lines[6].clone(), lines[13].clone(), lines[14].clone())
     };

@@ -29,6 +29,7 @@ mod tools;
 mod top;
 mod tracking;
 mod transactions;
+mod transfers;
 mod turns;
 mod unauthenticated;
 mod unsolicited_replies;

@@ -151,7 +151,7 @@ fn random_commands_are_answered_and_conserve_units() {
         client.send("SCUR.TOTALS\r\n");
         let mut totals = Vec::new();
         reply(&mut client, &mut totals);
-        for unit in totals[5..].chunks(10) {
+        for unit in totals[5..].chunks(11) {
             let amounts: Vec<i128> =
                 unit[1..].iter().map(|text| text.parse().expect("an integer")).collect();
             let [available, held, credited, refunded, consumed, expired, voided, ..] = amounts[..]

@@ -58,6 +58,8 @@ pub(super) mod number {
     pub(in crate::change) const LATE_USE: u8 = 70;
     pub(in crate::change) const NOTE_LATE: u8 = 71;
     pub(in crate::change) const BEGIN_PERIOD_IN_DEBT: u8 = 72;
+    pub(in crate::change) const TRANSIT: u8 = 75;
+    pub(in crate::change) const FORGET_RECEIPT: u8 = 76;
     pub(in crate::change) const SET_ALLOWANCE_WITH_TERMS: u8 = 73;
     pub(in crate::change) const UNCOUNT_USE_OF_PART: u8 = 74;
 }
@@ -330,6 +332,15 @@ fn put_rarer(pen: &mut FieldWriter<'_>, op: &Op, at: Time, touched: &mut Touched
             pen.string(late.answer.as_bytes());
             pen.time(late.forget_at, at);
             pen.byte(late.answers_max);
+        }
+        Op::Transit(change) => {
+            pen.byte(number::TRANSIT);
+            pen.name(&change.unit);
+            pen.signed(change.amount);
+        }
+        Op::ForgetReceipt(id) => {
+            pen.byte(number::FORGET_RECEIPT);
+            pen.string(id.as_bytes());
         }
         Op::NameSession(_)
         | Op::Hold(..)

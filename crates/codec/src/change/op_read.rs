@@ -10,7 +10,7 @@ use crate::session_terms::terms_from_bits;
 use alloc::boxed::Box;
 use scurry_ledger::{
     Allowance, BucketNo, BucketTerms, DebtRule, ItemAt, ItemId, ItemKey, LateAnswer, LimitAt, Op,
-    PackedAnswer, Posting, SessionAt, Status, Time,
+    PackedAnswer, Posting, SessionAt, Status, Time, UnitAmount,
 };
 
 /// Reads one op and passes it on. Each kind has its own call of `facts`: an op is large, so only the bytes of its kind
@@ -212,6 +212,10 @@ fn take_rarer(
             forget_at: from.time(at)?,
             answers_max: from.byte()?,
         }))),
+        number::TRANSIT => {
+            facts.visit(Op::Transit(UnitAmount { unit: from.name()?, amount: from.signed()? }));
+        }
+        number::FORGET_RECEIPT => facts.visit(Op::ForgetReceipt(from.id()?)),
         number => return Err(ChangeError::Op(number)),
     }
     Ok(())

@@ -13,6 +13,8 @@ use scurry_ledger::{
 const EXPIRED: u8 = 0;
 const RELEASED: u8 = 1;
 const ANSWERED: u8 = 2;
+/// A transfer that the payee refused. It never has a highest answered request number.
+const RETURNED: u8 = 6;
 /// Added to the kind if the highest answered request number follows.
 const WITH_LAST: u8 = 3;
 
@@ -31,6 +33,7 @@ pub(super) fn put_tombstone(pen: &mut FieldWriter<'_>, tombstone: &Tombstone, at
         TombstoneKind::Expired => EXPIRED,
         TombstoneKind::Released => RELEASED,
         TombstoneKind::Answered { .. } => ANSWERED,
+        TombstoneKind::Returned { .. } => RETURNED,
         TombstoneKind::Unknown => {
             unreachable!("it begins with late use, which has a fact of its own")
         }
@@ -51,6 +54,10 @@ pub(super) fn put_tombstone(pen: &mut FieldWriter<'_>, tombstone: &Tombstone, at
             put_item(pen, item);
         }
     }
+    if let TombstoneKind::Returned { digest, refusal } = &tombstone.kind {
+        pen.bytes(&digest.to_le_bytes());
+        pen.byte(*refusal as u8);
+    }
 }
 
 pub(super) fn take_tombstone(from: &mut Cursor<'_>, at: Time) -> Result<Tombstone, Malformed> {
@@ -66,6 +73,10 @@ pub(super) fn take_tombstone(from: &mut Cursor<'_>, at: Time) -> Result<Tombston
             digest: take_digest(from)?,
             code: take_code(from)?,
             items: take_items(from)?,
+        },
+        RETURNED => TombstoneKind::Returned {
+            digest: take_digest(from)?,
+            refusal: Code::from_number(from.byte()?).ok_or(Malformed::Choice)?,
         },
         _ => return Err(Malformed::Choice),
     };

@@ -78,7 +78,7 @@ fn numbers_of_ops_are_those_of_the_page() {
     let bury = expected.iter().position(|number| *number == 28).expect("it is there");
     expected.splice(bury..=bury, [28, 28, 28]);
     expected.extend([53, 60, 61, 62, 63, 64, 54, 54, 54, 54, 55, 56, 57, 58, 59, 28, 65, 65, 66]);
-    expected.extend([28, 28, 28, 70, 70, 71, 72, 73, 74, 65, 65, 54, 54, 54]);
+    expected.extend([28, 28, 28, 70, 70, 71, 72, 73, 74, 28, 75, 76, 65, 65, 54, 54, 54]);
     assert_eq!(numbers, expected);
 }
 
@@ -143,7 +143,7 @@ fn what_no_ledger_writes_is_refused() {
         (&[1, 6, 0, 8, 0], Malformed::Choice), // an attribute
         (&[1, 6, 0, 1, 0, 0], Malformed::Number), // an attribute of 0 that follows
         (&[1, 6, 0, 4, 0, 0], Malformed::Number),
-        (&[1, 28, 1, b'a', 0, 6], Malformed::Choice), // a kind of tombstone
+        (&[1, 28, 1, b'a', 0, 7], Malformed::Choice), // a kind of tombstone
         (&[1, 28, 1, b'a', 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 20], Malformed::Choice), // a code
         // Causes: one for OK, an unknown one, one that the code implies, none where one is required, a limit without a
         // name.

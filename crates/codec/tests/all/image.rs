@@ -424,7 +424,7 @@ fn bits_without_a_meaning_are_refused() {
     session.id = Id::new(b"s").expect("an id");
     session.items.push(Item { unit: name("u"), ..Item::empty() });
     account.sessions.push(session);
-    refuse_bits(&encode(&account), 16 + 2, 0xf0);
+    refuse_bits(&encode(&account), 16 + 2, 0xe0);
     session_flags_of_no_terms(&encode(&account));
     refuse_bits(&encode(&account), 16 + 2 + 22 + 2, 0xc0);
     account.sessions.clear();

@@ -32,7 +32,7 @@ const GONE: u8 = 2;
 pub(super) struct PackedRecordStore {
     pages: Pages,
     ids: Ids<u32>,
-    /// Records that are forgotten before one that arrived earlier, by their forget time.
+    /// Records that are forgotten before one that arrived earlier, or by no time, by their forget time.
     late: BTreeSet<(Time, u32)>,
     /// The latest forget time of the records in order.
     newest: Option<Time>,
@@ -166,7 +166,9 @@ impl PackedRecordStore {
 
     /// Inserts a record whose id is not in the index.
     pub(super) fn insert(&mut self, record: PackedRecord<'_>) {
-        let is_late = self.newest.is_some_and(|newest| record.forget_at < newest);
+        // A record that no time forgets would make all that follow it late.
+        let is_late = record.forget_at > Time::LAST
+            || self.newest.is_some_and(|newest| record.forget_at < newest);
         let place = self.pages.push(if is_late { LATE } else { IN_ORDER }, record);
         if is_late {
             self.late.insert((record.forget_at, place));
@@ -196,20 +198,26 @@ impl PackedRecordStore {
             self.end(place);
         }
         self.pass_gone();
-        while let Some((IN_ORDER, place, record)) = self.pages.front()
-            && record.forget_at <= now
-        {
+        // The first ones may be behind a record that no time forgets.
+        loop {
+            let next = self.in_order().next().map(|(_, place, record)| (place, record.forget_at));
+            let Some((place, _)) = next.filter(|(_, forget_at)| *forget_at <= now) else { break };
             self.end(place);
             self.pass_gone();
         }
     }
 
+    /// Iterates over the records in the order of forget times.
+    fn in_order(&self) -> impl Iterator<Item = (u8, u32, PackedRecord<'_>)> {
+        self.pages.walk().filter(|(standing, _, _)| *standing == IN_ORDER)
+    }
+
     /// Returns the sums that the ledger's rules need, as of `now`.
     pub(super) fn sums(&self, now: Time) -> UnloadedRecords {
-        let mut sums = UnloadedRecords { len: self.len, first: None, due: 0, first_not_due: None };
-        let in_order = self.pages.walk().filter(|(standing, _, _)| *standing == IN_ORDER);
-        let in_order = in_order.map(|(_, _, record)| record.forget_at);
-        let mut in_order = in_order.peekable();
+        let is_endless = |(time, _): &(Time, u32)| *time > Time::LAST;
+        let has_endless = self.late.last().is_some_and(is_endless);
+        let mut sums = UnloadedRecords { len: self.len, has_endless, ..UnloadedRecords::default() };
+        let mut in_order = self.in_order().map(|(_, _, record)| record.forget_at).peekable();
         let mut late = self.late.iter().map(|(time, _)| *time).peekable();
         sums.first = in_order.peek().into_iter().chain(late.peek()).min().copied();
         if sums.first.is_some_and(|first| first <= now) {

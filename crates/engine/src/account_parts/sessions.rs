@@ -29,6 +29,8 @@ pub(super) struct LoadedSession {
     number: u64,
     id: Id,
     deadline: Time,
+    /// Whether it is a transfer, which its deadline does not end.
+    is_transfer: bool,
 }
 
 impl LoadedSession {
@@ -100,7 +102,12 @@ impl PackedSessions {
         if let Err(error) = decode_session(&self.packed[&number], &mut session) {
             panic!("a session in memory is broken: {error}");
         }
-        let loaded = LoadedSession { number, id: session.id.clone(), deadline: session.deadline };
+        let loaded = LoadedSession {
+            number,
+            id: session.id.clone(),
+            deadline: session.deadline,
+            is_transfer: session.terms.transfer,
+        };
         sessions.push(session);
         loaded
     }
@@ -115,7 +122,8 @@ impl PackedSessions {
     ) {
         let mut left = sessions.drain(..).peekable();
         for one in loaded {
-            let same = left.next_if(|session| session.id == one.id && !one.is_due(now));
+            let stays = one.is_transfer || !one.is_due(now);
+            let same = left.next_if(|session| stays && session.id == one.id);
             match same {
                 Some(session) => self.write(one, &session),
                 None => self.remove(one),
@@ -156,7 +164,7 @@ impl PackedSessions {
     }
 
     fn remove(&mut self, loaded: &LoadedSession) {
-        let LoadedSession { number, id, deadline } = loaded;
+        let LoadedSession { number, id, deadline, .. } = loaded;
         self.ids.remove(id.as_bytes(), |at| at == *number);
         self.deadlines.remove(&(*deadline, *number));
         if let Some(packed) = self.packed.remove(number) {

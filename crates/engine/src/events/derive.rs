@@ -98,6 +98,7 @@ fn event(op: &Op, behind: &[Op]) -> Option<Event> {
                 let ending = match tombstone.kind {
                     TombstoneKind::Expired => Ending::Expired,
                     TombstoneKind::Released => Ending::Released,
+                    TombstoneKind::Returned { .. } => Ending::Returned,
                     TombstoneKind::Answered { .. } | TombstoneKind::Unknown => Ending::Closed,
                 };
                 Event::SessionEnded(ending, Some(tombstone.id.clone()))
@@ -147,6 +148,8 @@ fn event(op: &Op, behind: &[Op]) -> Option<Event> {
         | Op::NoteRefund { .. }
         | Op::NoteLate(_)
         | Op::Forget
+        | Op::Transit(_)
+        | Op::ForgetReceipt(_)
         | Op::BeginLimitPeriod { .. }
         | Op::CountUse { .. }
         | Op::UncountUse { .. } => return None,

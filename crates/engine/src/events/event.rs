@@ -140,6 +140,8 @@ pub enum Ending {
     Released,
     /// Tcc ran out.
     Expired,
+    /// It was a transfer that the payee refused.
+    Returned,
 }
 
 /// A kind of movement of a bucket's units.
@@ -236,6 +238,7 @@ impl Event {
             Event::SessionEnded(Ending::Closed, _) => "session-closed",
             Event::SessionEnded(Ending::Released, _) => "session-released",
             Event::SessionEnded(Ending::Expired, _) => "session-expired",
+            Event::SessionEnded(Ending::Returned, _) => "session-returned",
             Event::ItemAdded { .. } => "item-added",
             Event::Uncollected(_) => "uncollected",
             Event::LateUse { .. } => "late-use",

@@ -130,6 +130,6 @@ fn closing_request(behind: Option<&Op>) -> Option<u32> {
         Tombstone { kind: TombstoneKind::Answered { request, .. }, .. } => Some(request),
         Tombstone { kind: TombstoneKind::Expired, .. }
         | Tombstone { kind: TombstoneKind::Released, .. }
-        | Tombstone { kind: TombstoneKind::Unknown, .. } => None,
+        | Tombstone { kind: TombstoneKind::Unknown | TombstoneKind::Returned { .. }, .. } => None,
     }
 }

@@ -5,6 +5,7 @@ use super::{Shard, is_entry_in_parts};
 use crate::account_parts::{AccountParts, NeededParts};
 use crate::entry::{Head, TableEntry, TableEntryKind};
 use crate::table::TablePosition;
+use crate::transfer_name::TransferName;
 use crate::working_account::WorkingAccount;
 use crate::{AccountSlot, Key, Outcome, ReadError, WrongType};
 use scurry_ledger::{Account, Answer, Change, Code, Command, Time};
@@ -30,6 +31,12 @@ impl Shard {
         } else {
             self.slot(key, place).in_bounds(is_bounded).run(now, command)
         };
+        // Repeated, it makes the host try again.
+        if let (Command::Transfer(transfer), Outcome::Answer { answer, .. }) = (command, &outcome)
+            && answer.code() == Code::Ok
+        {
+            self.transfers.push_back(TransferName::new(key.bytes(), transfer.id));
+        }
         match &outcome {
             Outcome::Answer { replayed: true, .. } => self.stats.replays += 1,
             Outcome::Answer { answer, .. } => {

@@ -4,6 +4,7 @@
 use super::Shard;
 use crate::AccountSlot;
 use crate::timers::{TimerGroup, tick_of};
+use crate::transfer_name::TransferName;
 use scurry_ledger::{Change, Op, Time};
 
 /// Most steps of one [`Shard::tick`]: each gathers, commits or removes one entry.
@@ -102,8 +103,16 @@ impl Shard {
         self.stats.commits += 1;
         self.stats.expiries += 1;
         let mut before: Option<&Op> = None;
-        for op in &change.ops {
+        for (at, op) in change.ops.iter().enumerate() {
             match op {
+                // Only a transfer is supervised again at its deadline.
+                Op::Supervise { .. } => {
+                    let named = change.ops[..at].iter().rev().find_map(|op| match op {
+                        Op::NameSession(named) => Some(named.as_bytes()),
+                        _ => None,
+                    });
+                    self.transfers.extend(named.map(|named| TransferName::new(&id, named)));
+                }
                 Op::CloseSession(_) => self.stats.sessions_expired += 1,
                 // Expiry at a refill is not the end of a bucket.
                 Op::Expire(_) if !matches!(before, Some(Op::BeginPeriod { .. })) => {

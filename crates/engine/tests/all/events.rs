@@ -136,7 +136,10 @@ fn each_fact_is_one_event_or_none() {
             vec![Event::LimitReached { id: name("a-day"), percent: 80, used: 8, amount: 9 }],
         ),
         (
-            Op::OpenSession { id: id("s"), terms: SessionTerms { overrun: Overrun::Clamp } },
+            Op::OpenSession {
+                id: id("s"),
+                terms: SessionTerms { overrun: Overrun::Clamp, transfer: false },
+            },
             vec![Event::SessionOpened(id("s"))],
         ),
         (

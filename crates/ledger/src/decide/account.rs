@@ -172,6 +172,12 @@ pub(super) fn delete(draft: &mut Draft<'_>, force: bool, if_txn: Option<&[u8]>) 
             "a bucket is not empty: bring it to 0 with SCUR.ADJUST first",
         );
     }
+    if account.keeps_receipts() {
+        return reject(
+            Code::NotEmpty,
+            "a transfer to the account is about to be concluded: retry in a second",
+        );
+    }
     let remembers = account.tombstones_kept() + account.transactions_kept() > 0;
     if remembers && !force {
         return reject(

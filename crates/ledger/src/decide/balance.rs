@@ -74,7 +74,7 @@ fn answer(draft: &mut Draft<'_>, txn: &[u8], body: &CommandBody, done: BalanceOu
     Outcome::Commit(Answer::Amount { code, version, amount, cause })
 }
 
-fn answer_of(known: &Transaction) -> Answer {
+pub(super) fn answer_of(known: &Transaction) -> Answer {
     let Transaction { code, version, amount, cause, .. } = *known;
     Answer::Amount { code, version, amount, cause }
 }
@@ -115,7 +115,7 @@ fn check_order(terms: &BucketTerms) -> Step<()> {
     Ok(())
 }
 
-fn topup(
+pub(super) fn topup(
     draft: &mut Draft<'_>,
     id: Name,
     amount: i64,

@@ -32,6 +32,8 @@ pub(super) fn run(draft: &mut Draft<'_>, command: &Command<'_>) -> Step<Outcome>
         | Command::Bucket { .. }
         | Command::Counter { .. }
         | Command::Limit { .. }
+        | Command::Transfer(_)
+        | Command::Carry(_)
         | Command::Release { .. } => reject(Code::Invalid, "no chain takes this command"),
     }
 }

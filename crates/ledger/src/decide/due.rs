@@ -6,8 +6,8 @@
 use super::draft::Draft;
 use super::units::release_item;
 use crate::{
-    Account, Allowance, Bucket, BucketNo, DebtRule, Id, ItemAt, Op, Posting, SessionAt, Time,
-    Tombstone, TombstoneKind,
+    Account, Allowance, Bucket, BucketNo, DebtRule, Id, ItemAt, Op, Posting, Session, SessionAt,
+    Time, Tombstone, TombstoneKind,
 };
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -218,6 +218,9 @@ fn expire_session(draft: &mut Draft<'_>, id: &Id) {
     let place = draft.account().sessions.iter().rposition(|session| session.id == *id);
     let Some(place) = place else { return };
     let session = draft.name(place);
+    if draft.session(session).terms.transfer {
+        return postpone(draft, session);
+    }
     let deadline = draft.session(session).deadline;
     let last = draft.session(session).answers.last_request();
     if !draft.account().allowances.is_empty() {
@@ -238,6 +241,19 @@ fn expire_session(draft: &mut Draft<'_>, id: &Id) {
     let forget_at = deadline.plus_ms(draft.limits.tombstone_ms);
     let tombstone = Tombstone::new(id.clone(), forget_at, TombstoneKind::Expired, last);
     draft.record(Op::StoreTombstone(Box::new(tombstone)));
+}
+
+/// Sets the time at which the host tries again, of a transfer at its deadline.
+fn postpone(draft: &mut Draft<'_>, session: SessionAt) {
+    loop {
+        let Session { tcc_ms, deadline, validity_ms, .. } = *draft.session(session);
+        if deadline > draft.now {
+            return;
+        }
+        let tcc_ms = tcc_ms.saturating_mul(2);
+        let deadline = deadline.plus_ms(tcc_ms);
+        draft.record(Op::Supervise { session, validity_ms, tcc_ms, deadline });
+    }
 }
 
 /// Remembers a session that a command has closed, and forgets it at once if its forget time is not in the future.

@@ -2,9 +2,9 @@
 
 use super::{Step, reject};
 use crate::{
-    Bound, BucketAttributes, Code, Command, Create, Cycle, Id, ItemAmount, ItemRequest,
-    LimitSubject, LimitTerms, Limits, NewBucket, Period, PeriodClock, Rejection, SessionRequest,
-    Span, Status, Time, WindowTerms, Zone,
+    ACCOUNT_ID_LEN_MAX, Bound, BucketAttributes, Code, Command, Create, Cycle, Id, ItemAmount,
+    ItemRequest, LimitSubject, LimitTerms, Limits, NewBucket, Period, PeriodClock, Rejection,
+    SessionRequest, Span, Status, Time, Transfer, WindowTerms, Zone,
 };
 
 fn invalid<T>(why: &'static str) -> Step<T> {
@@ -90,6 +90,9 @@ pub(super) fn check(command: &Command<'_>, limits: &Limits) -> Step<()> {
             transaction_id(txn)?;
             check_limit(terms)
         }
+        Command::Transfer(transfer) => check_transfer(transfer),
+        // The host takes what the fields of the TRANSFER were.
+        Command::Carry(_) => Ok(()),
         Command::Reserve(request) => check_reserve(request, limits),
         Command::Update(request) => check_update(request, limits),
         Command::Terminate(request) => check_terminate(request, limits),
@@ -103,6 +106,10 @@ fn transaction_id(txn: &[u8]) -> Step<()> {
     require(
         Id::is_id(txn),
         "transaction id must be 1 to 255 printable ASCII characters without space",
+    )?;
+    require(
+        !txn.starts_with(RECEIPT),
+        "transaction ids that begin with transfer: are those of received transfers",
     )
 }
 
@@ -336,6 +343,35 @@ fn check_terminate(request: &SessionRequest<'_>, limits: &Limits) -> Step<()> {
             item.used.is_some() && item.requested.is_none() && item.min.is_none(),
             "an item of TERMINATE has USED only: UPDATE asks for more",
         )?;
+    }
+    Ok(())
+}
+
+/// Most bytes of the ids of a payer and a transfer together: with them the id of a receipt is one.
+const IDS_LEN_MAX: usize = 241;
+
+/// Beginning of the id of a receipt: no other transaction has such an id.
+pub(super) const RECEIPT: &[u8] = b"transfer:";
+
+/// Checks the fields of a TRANSFER.
+fn check_transfer(transfer: &Transfer<'_>) -> Step<()> {
+    let Transfer { payer, id, amount, payee, .. } = *transfer;
+    if !Id::is_id(id) {
+        return invalid("transfer id must be 1 to 255 printable ASCII characters without space");
+    }
+    if amount < 1 {
+        return invalid("amount must be at least 1");
+    }
+    if !Id::is_id(payee) || payee.len() > ACCOUNT_ID_LEN_MAX {
+        return invalid("payee must be 1 to 128 printable ASCII characters without space");
+    }
+    if payee == payer {
+        return invalid(
+            "payee must be another account: SCUR.ADJUST moves units between buckets of one",
+        );
+    }
+    if payer.len() + id.len() > IDS_LEN_MAX {
+        return invalid("transfer id and account id are too long together: at most 241 bytes");
     }
     Ok(())
 }

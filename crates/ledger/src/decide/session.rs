@@ -9,8 +9,8 @@ use super::{Outcome, Step, fields, late, limit, reject};
 use crate::digest::CommandBody;
 use crate::{
     Answer, Cause, Code, Id, ItemAnswer, ItemAnswers, ItemAt, ItemRequest, Op, PackedAnswer,
-    Rejection, Session, SessionAt, SessionRequest, Status, StoredAnswer, Time, Tombstone,
-    TombstoneKind, WindowEntry,
+    Rejection, Session, SessionAt, SessionOptions, SessionRequest, Status, StoredAnswer, Time,
+    Tombstone, TombstoneKind, WindowEntry,
 };
 use smallvec::SmallVec;
 
@@ -23,6 +23,9 @@ const EXPIRED_ID: &str = "its id is used up: open another one under a new id, an
 const OUT_OF_WINDOW: &str = "the request number is below the window of stored answers: it was answered, \
      or is too old to tell; what was never settled can be reported under a new number";
 const MISMATCH: &str = "the request number was used with another body: use a new number";
+
+const TRANSFER: &str = "the session is a transfer to another account, which the store ends by itself: repeat \
+     SCUR.TRANSFER to see whether it has arrived";
 
 pub(super) fn reserve(
     draft: &mut Draft<'_>,
@@ -242,6 +245,9 @@ pub(super) fn release(draft: &mut Draft<'_>, session: &[u8], cancels: bool) -> S
             _ => unknown(draft, session),
         };
     };
+    if draft.account().sessions[place].terms.transfer {
+        return reject(Code::NotApplicable, TRANSFER);
+    }
     let at = draft.name(place);
     let Session { id, answers, .. } = draft.session(at);
     let (id, last) = (id.clone(), answers.last_request());
@@ -281,6 +287,9 @@ fn find_for(
         };
     };
     let session = &draft.account().sessions[place];
+    if session.terms.transfer {
+        return reject(Code::NotApplicable, TRANSFER);
+    }
     let below = match look_up(draft, session, request) {
         WindowEntry::Stored(answer) => return replay(answer, body).map(Found::Replay),
         WindowEntry::Below => return reject(Code::OutOfWindow, OUT_OF_WINDOW),
@@ -357,7 +366,7 @@ fn look_up(draft: &Draft<'_>, session: &Session, request: &SessionRequest<'_>) -
 }
 
 /// Returns the position of an open session in the account's order.
-fn find(draft: &Draft<'_>, session: &[u8]) -> Option<usize> {
+pub(super) fn find(draft: &Draft<'_>, session: &[u8]) -> Option<usize> {
     draft.account().sessions.iter().position(|open| open.id.as_bytes() == session)
 }
 
@@ -526,7 +535,7 @@ fn store(
     Answer::Session { code, version, items }
 }
 
-fn release_all(draft: &mut Draft<'_>, at: SessionAt) {
+pub(super) fn release_all(draft: &mut Draft<'_>, at: SessionAt) {
     for index in 0..draft.session(at).items.len() {
         release_item(draft, item_at(at, index), draft.now);
     }
@@ -562,7 +571,8 @@ fn store_answered_tombstone(
         items: ItemAnswers::from_slice(items),
     };
     let id = Id::new(request.session).unwrap_or(Id::EMPTY);
-    let forget_at = if request.options.late_use || request.options.cancel {
+    let SessionOptions { late_use, cancel, transfer, .. } = request.options;
+    let forget_at = if late_use || cancel || transfer {
         // After a shorter time a repetition would count as late use, so the use would be debited twice.
         long_after(draft)
     } else {
@@ -572,6 +582,6 @@ fn store_answered_tombstone(
 }
 
 /// Returns when a session is forgotten that a late report or a late RESERVE may still name.
-fn long_after(draft: &Draft<'_>) -> Time {
+pub(super) fn long_after(draft: &Draft<'_>) -> Time {
     draft.now.plus_ms(draft.limits.tombstone_ms.max(draft.limits.transaction_ms))
 }

@@ -119,7 +119,12 @@ impl Answers {
         if self.len() < answers_max { WindowEntry::New } else { WindowEntry::Below }
     }
 
-    /// Returns the highest request number that was answered.
+    /// Returns the stored answer to a request.
+    pub(crate) fn stored(&self, request: u32) -> Option<StoredAnswer> {
+        self.entries().find(|(number, _)| *number == request).map(|(_, entry)| unpack(entry))
+    }
+
+    /// Returns the highest request number that was answered; `None` before the first.
     pub fn last_request(&self) -> Option<u32> {
         (!self.is_empty()).then_some(self.last)
     }

@@ -191,7 +191,7 @@ impl<T: RecordKind> Records<T> {
     }
 
     /// Removes the record of this id.
-    pub(super) fn remove(&mut self, id: &[u8]) {
+    pub(crate) fn remove(&mut self, id: &[u8]) {
         let mut offset = 0;
         while let Some((record, tail)) = split(&self.bytes[offset..]) {
             let end = self.bytes.len() - tail.len();

@@ -1,8 +1,9 @@
 //! Closed sessions that are remembered.
 //!
-//! Payload: kind u8 (low 2 bits) with the code's bits (next 2) and two bits that say what follows; with bit 4 the
+//! Payload: kind u8 (low 2 bits) with the code's bits (next 2) and three bits that say what follows; with bit 4 the
 //! highest answered request number u32; with bit 5 answers to late use: length u16, then the entries of a window; then,
-//! for a kind with an answer, request number u32, digest u64, items.
+//! for a kind with an answer, request number u32, digest u64, items; with bit 6, of a transfer that the payee refused,
+//! digest u64 and code u8.
 
 use super::answers::{PackedAnswer, StoredAnswer, entries};
 use super::pack::{self, PackReader, Packed};
@@ -48,6 +49,13 @@ pub enum TombstoneKind {
     },
     /// The session was not known when late use of it was reported.
     Unknown,
+    /// It was a transfer that the payee refused.
+    Returned {
+        /// Digest of the body of the TRANSFER.
+        digest: u64,
+        /// Code with which the payee refused.
+        refusal: Code,
+    },
 }
 
 impl Tombstone {
@@ -78,7 +86,10 @@ impl Tombstone {
         match self.kind {
             TombstoneKind::Answered { request, .. } => Some(request.max(self.last.unwrap_or(0))),
             // A session that was never open has answered none.
-            TombstoneKind::Unknown | TombstoneKind::Expired | TombstoneKind::Released => self.last,
+            TombstoneKind::Unknown
+            | TombstoneKind::Expired
+            | TombstoneKind::Released
+            | TombstoneKind::Returned { .. } => self.last,
         }
     }
 
@@ -127,6 +138,7 @@ pub struct LateAnswer {
 
 const LAST: u8 = 1 << 4;
 const LATE: u8 = 1 << 5;
+const RETURNED: u8 = 1 << 6;
 
 impl RecordKind for Tombstone {
     fn id(&self) -> &Id {
@@ -144,6 +156,7 @@ impl RecordKind for Tombstone {
             TombstoneKind::Released => 1,
             TombstoneKind::Answered { code, .. } => 2 | pack::code_bits(*code) << 2,
             TombstoneKind::Unknown => 3,
+            TombstoneKind::Returned { .. } => 3 | RETURNED,
         };
         out.push(kind);
         if let Some(last) = self.last {
@@ -166,6 +179,10 @@ impl RecordKind for Tombstone {
                 pack::put_item(&mut out, item);
             }
         }
+        if let TombstoneKind::Returned { digest, refusal } = self.kind {
+            out.extend_from_slice(&digest.to_le_bytes());
+            out.push(refusal as u8);
+        }
         out
     }
 
@@ -182,6 +199,10 @@ impl RecordKind for Tombstone {
         let kind = match bits & 3 {
             0 => TombstoneKind::Expired,
             1 => TombstoneKind::Released,
+            3 if bits & RETURNED != 0 => TombstoneKind::Returned {
+                digest: reader.word::<8>(),
+                refusal: Code::from_number(reader.u8()).unwrap_or(Code::Invalid),
+            },
             3 => TombstoneKind::Unknown,
             _ => TombstoneKind::Answered {
                 request: reader.u32(),
@@ -246,8 +267,13 @@ mod tests {
 
     #[test]
     fn a_tombstone_of_every_kind_comes_back_with_its_late_answers() {
-        let kinds =
-            [TombstoneKind::Expired, TombstoneKind::Released, answered(7), TombstoneKind::Unknown];
+        let kinds = [
+            TombstoneKind::Expired,
+            TombstoneKind::Released,
+            answered(7),
+            TombstoneKind::Unknown,
+            TombstoneKind::Returned { digest: 8, refusal: Code::UnknownAccount },
+        ];
         for kind in kinds {
             for (last, late) in
                 [(None, vec![]), (Some(9), vec![]), (Some(0), vec![late(10), late(12)])]

@@ -46,7 +46,7 @@ family! {
     /// SCUR commands that the ledger decides.
     ScurWriteId after ScurReadId::END;
     Create, Status, Delete, TopUp, Adjust, Bucket, Debit, Refund, Counter, Limit,
-    Reserve, Update, Terminate, Release,
+    Transfer, Reserve, Update, Terminate, Release,
 }
 family! {
     /// Commands on several accounts of which all commit or none.

@@ -24,6 +24,8 @@ const DENIED_AMOUNT_REPLY: &str =
 const SESSION_REPLY: &str = "[code, replayed, version, items], and cause and allowed_at where a request without items is denied\n\
     items: array of [key, code, granted, final, uncollected], and cause and allowed_at where the item is denied";
 const RELEASE_REPLY: &str = "[code, replayed, version, items], with no items";
+const TRANSFER_REPLY: &str = "[code, replayed, amount, state], and cause and allowed_at where it is denied\n\
+    state: in_transit, arrived or denied";
 const CHAIN_REPLY: &str = "[code, replayed, denied, replies]\n\
     replies: array of the reply of each command";
 
@@ -267,6 +269,39 @@ pub(super) const COMMANDS: &[Spec] = &[
         ..BASE
     },
     Spec {
+        id: CommandId::ScurWrite(ScurWriteId::Transfer),
+        name: "SCUR.TRANSFER",
+        role: Role::Provision,
+        arity: 7,
+        flags: WRITE,
+        memory: Memory::ForNew,
+        summary: "Takes an amount from an account and gives it to another one, in any hash slot, once.",
+        term: "credit transfer",
+        grammar: "account transfer unit amount payee bucket",
+        reply: TRANSFER_REPLY,
+        codes: &[
+            Invalid,
+            UnknownAccount,
+            SessionExists,
+            RequestMismatch,
+            BucketExpired,
+            NotApplicable,
+            Busy,
+            ServiceDenied,
+            CreditLimitReached,
+            Overflow,
+        ],
+        notes: "The amount is held at once, and the server credits the bucket of the payee, which is created if there is none,\n\
+                as soon as the hold is durable. Until then it is in_transit: SCUR.HOLDS shows the hold, as a session with the\n\
+                id of the transfer, and SCUR.TOTALS the sum. Repeat the command to see whether it has arrived. If the payee can\n\
+                never take it (no such account, a closed one, a bucket of another unit or an expired one), the amount comes\n\
+                back, and the repeated command gets the payee's refusal. Accounts of one hash slot can have SCUR.CHAIN instead,\n\
+                which is done when it is answered. A module of Valkey has no transfers: NOT_APPLICABLE.",
+        example: "SCUR.TRANSFER alice gift-1 cent 5 bob main",
+        example_needs: &["SCUR.CREATE bob"],
+        ..BASE
+    },
+    Spec {
         id: CommandId::ScurWrite(ScurWriteId::Reserve),
         name: "SCUR.RESERVE",
         role: Role::Charge,
@@ -313,6 +348,7 @@ pub(super) const COMMANDS: &[Spec] = &[
             RequestMismatch,
             OutOfWindow,
             VersionConflict,
+            NotApplicable,
             Busy,
             ServiceDenied,
             CreditLimitReached,
@@ -343,6 +379,7 @@ pub(super) const COMMANDS: &[Spec] = &[
             RequestMismatch,
             OutOfWindow,
             VersionConflict,
+            NotApplicable,
             Busy,
             ChainDenied,
             Overflow,
@@ -362,7 +399,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         term: "abort by the operator",
         grammar: "account session [CANCEL]",
         reply: RELEASE_REPLY,
-        codes: &[Invalid, UnknownAccount, UnknownSession, Busy],
+        codes: &[Invalid, UnknownAccount, UnknownSession, NotApplicable, Busy],
         example: "SCUR.RELEASE alice call-2",
         example_needs: &["SCUR.RESERVE alice call-2 0 ITEM 1 cent REQUESTED 200"],
         notes: "The array of items is empty, and there is no cause: a RELEASE is never denied.\n\
@@ -444,7 +481,8 @@ pub(super) const COMMANDS: &[Spec] = &[
         example: "SCUR.SESSION alice call-3",
         example_needs: &["SCUR.RESERVE alice call-3 0 ITEM 1 cent REQUESTED 200"],
         notes: "`sessions` lists every open session of a small account. A busy account, once above 4 KiB of sessions and\n\
-                remembered ids, is kept in parts: of it the named session alone is listed. SCUR.GET lists all.",
+                remembered ids, is kept in parts: of it the named session alone is listed. SCUR.GET lists all.\n\
+                The data of a transfer are its payee and bucket, and its item is `transfer`.",
         ..BASE
     },
     Spec {
@@ -514,7 +552,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         term: "conservation totals of the store",
         grammar: "",
         reply: "map of: accounts, sessions, units\n\
-                units: array of [unit, available, held, credited, refunded, consumed, expired, voided, overdrawn, uncollected]",
+                units: array of [unit, available, held, credited, refunded, consumed, expired, voided, overdrawn, uncollected, in_transit]",
         codes: &[],
         example: "SCUR.TOTALS",
         notes: "The command has no key and answers for one node; clients add nodes up. The sums cover the accounts that\n\

@@ -72,6 +72,8 @@ impl Core {
                     self.close(sender.connection);
                 }
             }
+            Message::TransferStep(mail) => self.node.transfer_steps.push_back(mail),
+            Message::TransferResult(mail, result) => self.node.finish_step(&mail.step, result),
             Message::Monitor(lines) => self.show(&lines),
             Message::Invalidate(news) => self.invalidate(&news),
             Message::Follow(ask) => self.node.durable.follow(ask, self.node.now.uptime_ms),

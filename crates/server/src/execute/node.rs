@@ -8,7 +8,7 @@ use crate::execute::tracking::Tracking;
 use crate::execute::transaction::FingerprintSeeds;
 use crate::mail::calls::{Call, ReplyQueue};
 use crate::mail::mesh::Mesh;
-use crate::mail::message::Message;
+use crate::mail::message::{Message, TransferMail};
 use crate::mail::report::{CoreReport, DurableReport, Report};
 use crate::measures::Measures;
 use crate::measures::counters::Counters;
@@ -18,7 +18,7 @@ use crate::net::fault::Faults;
 use crate::settings::Settings;
 use crate::shared::Shared;
 use crate::users::PasswordChecks;
-use scurry_engine::{Key, PROBE_LEN_MAX, Shard};
+use scurry_engine::{Courier, Key, PROBE_LEN_MAX, Shard};
 use scurry_group::view::View;
 use scurry_group::{APART_MS_MAX, Clock, Member, Reading};
 use scurry_ledger::Answer;
@@ -61,6 +61,10 @@ pub(crate) struct Node {
     pub(crate) chain_answers: Vec<Answer>,
     /// Calls of doors, taken from the intake and not carried out yet.
     pub(crate) calls: VecDeque<Call>,
+    /// Transfers of this core's accounts that are under way.
+    pub(crate) courier: Courier,
+    /// Steps of other cores' transfers that wait to be executed here.
+    pub(crate) transfer_steps: VecDeque<Box<TransferMail>>,
     /// Doors that have replies to hand out, to be woken at the end of the turn.
     pub(crate) answered_doors: Vec<Arc<ReplyQueue>>,
     /// Where passwords are handed in to be checked.
@@ -127,6 +131,8 @@ impl Node {
             chain_scratch: ChainScratch::default(),
             chain_answers: Vec::new(),
             calls: VecDeque::new(),
+            courier: Courier::default(),
+            transfer_steps: VecDeque::new(),
             answered_doors: Vec::new(),
             desk,
             faults: Faults::default(),

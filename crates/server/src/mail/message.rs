@@ -6,7 +6,7 @@ use crate::mail::report::{Answer, CoreReport, Question};
 use crate::net::port::Port;
 use crate::ticket::{Sender, Ticket};
 use mio::net::TcpStream;
-use scurry_engine::{LowThresholds, TimeRange};
+use scurry_engine::{LowThresholds, PayeeStep, StepResult, TimeRange};
 use scurry_ledger::{Id, Name};
 use scurry_resp::{Protocol, WatchStart};
 use std::net::SocketAddr;
@@ -30,6 +30,10 @@ pub(crate) enum Message {
     /// The end of a wait without an answer: the answer shows changes that the log has failed to take, so whether they
     /// are durable will never be known.
     Lost(Sender),
+    /// A step of a transfer to an account here.
+    TransferStep(Box<TransferMail>),
+    /// The result of a step, for the core of the payer.
+    TransferResult(Box<TransferMail>, StepResult),
     /// Commands from clients of another core, for the monitoring clients here.
     Monitor(Lines),
     /// Changed keys that clients of this core have read.
@@ -58,13 +62,28 @@ impl Message {
         }
     }
 
-    /// Returns the message to send in place of one that cannot be sent: it ends the receiver's wait.
-    pub(crate) fn lost(self) -> Message {
+    /// Returns the message to send in place of one that cannot be sent: it ends the receiver's wait. `None` if no
+    /// receiver waits.
+    pub(crate) fn lost(self) -> Option<Message> {
         match self {
-            Message::Done(sender, _) | Message::Answer(sender, _) => Message::Lost(sender),
-            other => other,
+            Message::Done(sender, _) | Message::Answer(sender, _) => Some(Message::Lost(sender)),
+            Message::TransferStep(_) => None,
+            Message::TransferResult(mail, _) => {
+                Some(Message::TransferResult(mail, StepResult::Unknown))
+            }
+            other => Some(other),
         }
     }
+}
+
+/// A step of a transfer between accounts of two cores.
+#[derive(Debug)]
+pub(crate) struct TransferMail {
+    /// The core of the payer.
+    pub(crate) payer: u16,
+    /// Term of the payee's shard, as the payer's core knows it.
+    pub(crate) payee_term: u64,
+    pub(crate) step: PayeeStep,
 }
 
 /// A client's request to read this core's events.

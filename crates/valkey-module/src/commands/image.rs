@@ -40,6 +40,8 @@ pub(super) fn load(call: &Call<'_>, state: &mut CommandState, reply: &mut Reply<
         Err(error @ LoadError::IdentityExists) => {
             reject(reply, Code::IdentityExists, error.to_string());
         }
-        Err(error @ LoadError::Image(_)) => reject(reply, Code::Invalid, error.to_string()),
+        Err(error @ (LoadError::Transfer | LoadError::Image(_))) => {
+            reject(reply, Code::Invalid, error.to_string())
+        }
     }
 }

@@ -7,7 +7,7 @@ use crate::account_totals;
 use crate::command_state::CommandState;
 use crate::server::{OpenKey, test_reply};
 use scurry_engine::{AccountSlot, NeededParts, Outcome};
-use scurry_ledger::Command;
+use scurry_ledger::{Code, Command};
 use scurry_resp::table::{Memory, ScurReadId, ScurWriteId};
 use scurry_resp::{
     OUT_OF_MEMORY, Reply, Scratch, WRONG_TYPE, Write, parse_read, parse_write, totals_map,
@@ -45,6 +45,14 @@ fn decide(
     state: &mut CommandState,
     reply: &mut Reply<'_>,
 ) {
+    if let Command::Transfer(_) = command {
+        if AccountKey::new(state, key).load().is_err() {
+            return reply.error(WRONG_TYPE);
+        }
+        let why = "a module of Valkey cannot reach an account of another slot or node: SCUR.CHAIN moves units between \
+                   accounts of one slot";
+        return scurry_resp::reject(reply, Code::NotApplicable, why);
+    }
     let is_bounded = call.spec.memory != Memory::Free;
     let mut slot = AccountKey::new(state, key).in_bounds(is_bounded);
     match slot.run(call.context.now(), command) {

@@ -66,7 +66,8 @@ fn flushall_takes_everything() {
             }
             client.expect(&format!("FLUSHALL {how}"), "OK");
             client.until("SCUR.TOTALS", |totals| {
-                totals == "[accounts, 0, sessions, 0, units, [[cent, 0, 0, 0, 0, 0, 0, 0, 0, 0]]]"
+                totals
+                    == "[accounts, 0, sessions, 0, units, [[cent, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]]]"
             });
         }
         client.expect("SCUR.CREATE a1 BUCKET main cent 10", "[OK, 1]");

@@ -10,7 +10,8 @@ fn open(client: &mut Client, account: &str, tcc_ms: u32) {
     client.expect(&line, "[OK, 0, 1, [[1, OK, 40, 0, 0]]]");
 }
 
-const RELEASED: &str = "[accounts, 1, sessions, 0, units, [[cent, 100, 0, 100, 0, 0, 0, 0, 0, 0]]]";
+const RELEASED: &str =
+    "[accounts, 1, sessions, 0, units, [[cent, 100, 0, 100, 0, 0, 0, 0, 0, 0, 0]]]";
 
 #[test]
 fn a_session_that_nobody_touches_is_released() {
@@ -43,7 +44,7 @@ fn an_account_that_comes_out_of_a_dump_is_released_too() {
         client.expect("DEL alice", "1");
         client.expect(
             "SCUR.TOTALS",
-            "[accounts, 0, sessions, 0, units, [[cent, 0, 0, 0, 0, 0, 0, 0, 0, 0]]]",
+            "[accounts, 0, sessions, 0, units, [[cent, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]]]",
         );
         assert_eq!(client.send(&[b"RESTORE", b"bob", b"0", &dump]), "OK");
         client.until("SCUR.TOTALS", |totals| totals == RELEASED);

@@ -4,9 +4,10 @@
 use crate::product::products;
 use crate::support::{Client, Node};
 
-const NOTHING: &str = "[accounts, 0, sessions, 0, units, [[cent, 0, 0, 0, 0, 0, 0, 0, 0, 0]]]";
-const RELEASED: &str = "[accounts, 1, sessions, 0, units, [[cent, 100, 0, 100, 0, 0, 0, 0, 0, 0]]]";
-const HELD: &str = "[accounts, 1, sessions, 1, units, [[cent, 60, 40, 100, 0, 0, 0, 0, 0, 0]]]";
+const NOTHING: &str = "[accounts, 0, sessions, 0, units, [[cent, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]]]";
+const RELEASED: &str =
+    "[accounts, 1, sessions, 0, units, [[cent, 100, 0, 100, 0, 0, 0, 0, 0, 0, 0]]]";
+const HELD: &str = "[accounts, 1, sessions, 1, units, [[cent, 60, 40, 100, 0, 0, 0, 0, 0, 0, 0]]]";
 
 /// Creates an account of 100 with a session that holds 40 and whose Tcc ends.
 fn open(client: &mut Client, account: &str, tcc_ms: u32) {

@@ -14,7 +14,7 @@ fn a_session_and_its_duplicates_and_totals() {
         let again = "[OK, 1, 1, [[1, OK, 200, 0, 0]]]";
         client.expect("SCUR.RESERVE alice s 0 ITEM 1 cent REQUESTED 200", again);
         let totals =
-            "[accounts, 1, sessions, 1, units, [[cent, 800, 200, 1000, 0, 0, 0, 0, 0, 0]]]";
+            "[accounts, 1, sessions, 1, units, [[cent, 800, 200, 1000, 0, 0, 0, 0, 0, 0, 0]]]";
         client.expect("SCUR.TOTALS", totals);
         let settled = "[OK, 0, 2, [[1, OK, 100, 0, 0]]]";
         client.expect("SCUR.UPDATE alice s 1 ITEM 1 cent USED 150 REQUESTED 100", settled);
@@ -23,14 +23,14 @@ fn a_session_and_its_duplicates_and_totals() {
             "[OK, 0, 0, [[1, OK, 0, 0, 0]]]",
         );
         let totals =
-            "[accounts, 1, sessions, 0, units, [[cent, 820, 0, 1000, 0, 180, 0, 0, 0, 0]]]";
+            "[accounts, 1, sessions, 0, units, [[cent, 820, 0, 1000, 0, 180, 0, 0, 0, 0, 0]]]";
         client.expect("SCUR.TOTALS", totals);
         client.expect("SCUR.STATUS alice closed", "[OK, 5]");
         client.expect("SCUR.ADJUST alice t main -820", "[OK, 0, 6, 0]");
         client.expect("SCUR.DELETE alice FORCE", "[OK, 7]");
         client.expect(
             "SCUR.TOTALS",
-            "[accounts, 0, sessions, 0, units, [[cent, 0, 0, 0, 0, 0, 0, 0, 0, 0]]]",
+            "[accounts, 0, sessions, 0, units, [[cent, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]]]",
         );
         client.expect("EXISTS alice", "0");
     }

@@ -5,7 +5,9 @@ use super::{Door, ScriptStore, is_named};
 use crate::Script;
 use crate::check::state;
 use anyhow::{Result, bail, ensure};
-use scurry_engine::{ChainOutcome, Config, LoadError, Outcome, ReadError, Shard, UniqueIdentities};
+use scurry_engine::{
+    ChainOutcome, Config, Courier, LoadError, Outcome, ReadError, Shard, UniqueIdentities,
+};
 use scurry_ledger::{Account, Answer, Command, Link, Time, Totals};
 use scurry_resp::{LoadRequest, Protocol};
 
@@ -27,13 +29,14 @@ impl Door for EngineDoor {
         let unique_identities = (!kinds.is_empty()).then(|| UniqueIdentities::with_kinds(kinds));
         let limits = script.limits.clone();
         let config = Config { limits, unique_identities, ..Config::default() };
-        let store = Checked { shard: Shard::new(config) };
+        let store = Checked { shard: Shard::new(config), courier: Courier::default() };
         Ok(Box::new(RespFront { store, protocol }))
     }
 }
 
 struct Checked {
     shard: Shard,
+    courier: Courier,
 }
 
 impl Checked {
@@ -48,6 +51,11 @@ impl Checked {
 impl Store for Checked {
     fn execute(&mut self, now: Time, id: &[u8], command: &Command<'_>) -> Result<Outcome> {
         let outcome = self.shard.execute(now, self.shard.key(id), command);
+        while let Some(step) = self.courier.next_step(&mut self.shard, now, 0) {
+            let result = step.execute(&mut self.shard, now);
+            self.check()?;
+            self.courier.finish(&mut self.shard, now, (&step, result), 0);
+        }
         self.check()?;
         self.account(now, id)?;
         Ok(outcome)

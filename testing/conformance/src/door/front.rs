@@ -133,7 +133,7 @@ impl<S: Store> RespFront<S> {
                     reject(reply, Code::IdentityExists, error.to_string());
                 }
                 Err(error @ LoadError::Exists) => reply.error(format_args!("BUSYKEY {error}")),
-                Err(error @ LoadError::Image(_)) => {
+                Err(error @ (LoadError::Transfer | LoadError::Image(_))) => {
                     reject(reply, Code::Invalid, error.to_string());
                 }
                 Err(other) => bail!("a store without plain values or bounds says {other:?}"),

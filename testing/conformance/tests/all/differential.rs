@@ -4,7 +4,7 @@
 use scurry_conformance::{Door, EngineDoor, NodeDoor, Script, ScriptStore, Value};
 use scurry_ledger::Time;
 use scurry_resp::Protocol;
-use scurry_resp::table::{CommandId, SCUR, Spec};
+use scurry_resp::table::{CommandId, SCUR, ScurWriteId, Spec};
 
 /// Commands that do something often. Every fourth command is a sentence of the command table instead.
 const SHAPES: [&str; 63] = [
@@ -227,7 +227,8 @@ fn command(
     let shape = if random.below(4) > 0 {
         random.of(shapes).to_owned()
     } else {
-        let is_write = |spec: &&Spec| matches!(spec.id, CommandId::ScurWrite(_));
+        // A module refuses every transfer.
+        let is_write = |spec: &&Spec| matches!(spec.id, CommandId::ScurWrite(id) if id != ScurWriteId::Transfer);
         let writes: Vec<&Spec> = SCUR.iter().filter(is_write).collect();
         let Spec { name, grammar, .. } = writes[random.below(writes.len())];
         format!("{name} {}", sentence(random, grammar))

@@ -18,7 +18,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Runs, and commands of each.
 const SEEDS: u64 = 40;
-const STEPS: usize = 120;
+const STEPS: usize = 140;
 /// The shortest period.
 const HOUR_MS: i64 = 3_600_000;
 /// Longer than the test.
@@ -169,7 +169,8 @@ fn reads(account: &str, op: &Op) -> Vec<Read> {
 /// The command with every time that would pass during the test moved far ahead.
 fn steady(mut op: Op, now_ms: i64) -> Op {
     let later = |time: &mut Time| {
-        if time.0 > now_ms {
+        // A time of just now may be over for the second of the two requests alone.
+        if time.0 > now_ms - 1_000 {
             time.0 = time.0.saturating_add(FAR_MS);
         }
     };
@@ -215,9 +216,19 @@ fn a_request_by_mail_and_as_text_has_the_same_outcome() {
             // The model only steers the generator. Its bounds differ from the server's, so its outcome is ignored.
             let _ = pair.step(&Event { at, what: what.clone() });
             let CommandOrTick::Do(op) = what else { continue };
+            // The store takes the steps of its transfers by itself.
+            if op.is_transfer_step() {
+                continue;
+            }
             let op = steady(op, at);
             let place = |op: &Op| format!("seed {seed}, step {step}: {op:?}");
-            let of = |account: &str| op.with(|command| Request::write(account.as_bytes(), command));
+            let of = |account: &str| {
+                let mut op = op.clone();
+                if let Op::Transfer { payer, .. } = &mut op {
+                    *payer = account.to_owned();
+                }
+                op.with(|command| Request::write(account.as_bytes(), command))
+            };
             let hour = now_ms() / HOUR_MS;
             let by_mail = without_times(store.typed(&of(&typed)));
             let as_text = without_times(store.text(&of(&text)));

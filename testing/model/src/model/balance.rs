@@ -2,7 +2,7 @@
 
 use super::calendar::Zone;
 use super::state::{Allowance, Counter, DebitPart, State, Transaction, take};
-use super::{Context, Refusal, calendar, id, limit, provision, require};
+use super::{Context, Refusal, calendar, id, limit, provision, require, txn_id};
 use scurry_ledger::{
     Answer, BucketAttributes, Cause, Code, Command, DebtRule, ItemAmount, ItemKey, Name, NewBucket,
     Period, PeriodClock, Status,
@@ -10,9 +10,9 @@ use scurry_ledger::{
 use std::collections::BTreeSet;
 
 /// Effect of a command with a transaction id: code, amount, cause, and the parts of a debit.
-struct Effect {
+pub(super) struct Effect {
     code: Code,
-    amount: i128,
+    pub(super) amount: i128,
     cause: Cause,
     parts: Option<Vec<DebitPart>>,
 }
@@ -89,11 +89,11 @@ fn fields(command: &Command<'_>, items_max: usize) -> Result<String, Code> {
         }
         Command::Debit { txn, amount, .. } => (txn, amount >= 1),
         Command::Refund { txn, debit, amount, .. } => {
-            (txn, amount.is_none_or(|amount| amount >= 1) && id(debit).is_ok())
+            (txn, amount.is_none_or(|amount| amount >= 1) && txn_id(debit).is_ok())
         }
         Command::DebitItems { txn, items } => (txn, items_are_fine(items, items_max)),
         Command::RefundItems { txn, debit, items, .. } => {
-            (txn, items_are_fine(items, items_max) && id(debit).is_ok())
+            (txn, items_are_fine(items, items_max) && txn_id(debit).is_ok())
         }
         Command::Counter { txn, period, clock, .. } => {
             let needless = clock == PeriodClock::NONE;
@@ -104,7 +104,7 @@ fn fields(command: &Command<'_>, items_max: usize) -> Result<String, Code> {
         _ => return Err(Code::Invalid),
     };
     require(fine, Code::Invalid)?;
-    id(txn)
+    txn_id(txn)
 }
 
 /// Reports whether there is at least one item, none occurs twice, and each has an amount.
@@ -175,7 +175,7 @@ fn named(state: &State, bucket: Name) -> Result<u32, Code> {
     state.bucket_named(bucket.as_str()).map(|bucket| bucket.serial).ok_or(Code::UnknownBucket)
 }
 
-fn topup(
+pub(super) fn topup(
     state: &mut State,
     context: Context<'_>,
     bucket: Name,

@@ -1,6 +1,6 @@
 //! The complete body of a request: the command and all its arguments but IFVERSION, LATEUSE and CANCEL.
 
-use scurry_ledger::{Command, SessionOptions, SessionRequest};
+use scurry_ledger::{Command, SessionOptions, SessionRequest, Transfer};
 
 /// Returns a text that is equal for equal bodies and different for different ones.
 pub(super) fn text(command: &Command<'_>) -> String {
@@ -8,6 +8,9 @@ pub(super) fn text(command: &Command<'_>) -> String {
         Command::Reserve(request) => requested("RESERVE", request),
         Command::Update(request) => requested("UPDATE", request),
         Command::Terminate(request) => requested("TERMINATE", request),
+        Command::Transfer(Transfer { unit, amount, payee, bucket, .. }) => {
+            format!("TRANSFER {unit:?} {amount} {payee:?} {bucket:?}")
+        }
         other => format!("{other:?}"),
     }
 }

@@ -1,7 +1,7 @@
 //! Section 3: due expiries are processed first.
 
 use super::state::{Closed, End, Session, State};
-use super::{Context, money};
+use super::{Context, money, transfer};
 use scurry_ledger::Code;
 
 /// Does everything that is due, moment by moment, each as of that moment. Forgetting needs no step: it is a comparison
@@ -18,6 +18,12 @@ pub(super) fn apply(state: &mut State, context: Context<'_>) -> Result<(), Code>
         let ended = state.sessions.iter().filter(|(_, session)| of_moment(session));
         let ended: Vec<String> = ended.map(|(id, _)| id.clone()).collect();
         for id in ended {
+            if let Some(transfer) = state.sessions.get_mut(&id)
+                && transfer.terms.transfer
+            {
+                transfer::postpone(transfer);
+                continue;
+            }
             money::release_all(state, &id, moment)?;
             let highest = state.sessions.remove(&id).and_then(|session| session.highest());
             let forget = moment.saturating_add(context.limits.tombstone_ms);

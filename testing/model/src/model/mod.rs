@@ -15,6 +15,7 @@ mod provision;
 mod session;
 mod snapshot;
 mod state;
+mod transfer;
 
 pub use chain::{ModelChainResult, execute_chain};
 pub use snapshot::{BucketShot, ItemShot, LimitShot, SessionShot, Snapshot};
@@ -180,6 +181,8 @@ fn dispatch(
             provision::status(account, context, *txn, (*status, identities), body)
         }
         Command::Delete { force, if_txn } => provision::delete(account, context, *force, *if_txn),
+        Command::Transfer(transfer) => transfer::begin(account, context, transfer, body),
+        Command::Carry(step) => transfer::carry(account, context, step),
         Command::Reserve(request) => session::reserve(account, context, request, body),
         Command::Update(request) => session::update(account, context, request, body),
         Command::Terminate(request) => session::terminate(account, context, request, body),
@@ -197,6 +200,17 @@ fn id(bytes: &[u8]) -> Result<String, Code> {
         return Err(Code::Invalid);
     }
     Ok(bytes.iter().map(|&byte| char::from(byte)).collect())
+}
+
+/// Begins the id of a receipt.
+const RECEIPT: &str = "transfer:";
+
+/// Checks a transaction id: those of receipts are not for clients.
+fn txn_id(bytes: &[u8]) -> Result<String, Code> {
+    id(bytes).and_then(|id| match id.starts_with(RECEIPT) {
+        true => Err(Code::Invalid),
+        false => Ok(id),
+    })
 }
 
 /// Returns an error unless the condition holds.

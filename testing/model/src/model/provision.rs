@@ -3,7 +3,7 @@
 use super::calendar::Zone;
 use super::limit::clock_is_fine;
 use super::state::{Allowance, Bucket, State, Transaction};
-use super::{Context, Refusal, id, require};
+use super::{Context, RECEIPT, Refusal, id, require, txn_id};
 use scurry_ledger::{
     Answer, BucketAttributes, Code, Create, DebtRule, Name, NewBucket, Period, PeriodClock, Status,
 };
@@ -19,7 +19,7 @@ pub(super) fn create(
     if let Some(known) = known.filter(|known| known.body == body) {
         return Err(Refusal::Replay(known.answer.clone()));
     }
-    let txn = create.txn.map(id).transpose()?;
+    let txn = create.txn.map(txn_id).transpose()?;
     let limits = context.limits;
     require(create.status != Status::Closed, Code::Invalid)?;
     require(create.identities.len() <= limits.identities_max, Code::Invalid)?;
@@ -156,7 +156,7 @@ pub(super) fn status(
     (status, identities): (Status, &[(Name, &[u8])]),
     body: String,
 ) -> Result<Answer, Refusal> {
-    let new = txn.map(id).transpose()?;
+    let new = txn.map(txn_id).transpose()?;
     for (_, value) in identities {
         require(value.is_empty() || id(value).is_ok(), Code::Invalid)?;
     }
@@ -192,7 +192,7 @@ pub(super) fn delete(
     if_txn: Option<&[u8]>,
 ) -> Result<Answer, Refusal> {
     let now = context.now;
-    let wanted = if_txn.map(id).transpose()?;
+    let wanted = if_txn.map(txn_id).transpose()?;
     require(wanted.is_none() || force, Code::Invalid)?;
     let Some(state) = account.as_ref() else {
         let gone = Answer::Account { code: Code::Ok, version: 0 };
@@ -208,6 +208,8 @@ pub(super) fn delete(
     require(state.status == Status::Closed, Code::NotEmpty)?;
     require(state.sessions.is_empty(), Code::NotEmpty)?;
     require(state.buckets.iter().all(empty), Code::NotEmpty)?;
+    let is_receipt = |id: &str| id.starts_with(RECEIPT);
+    require(state.remembered(now).all(|known| !is_receipt(&known.id)), Code::NotEmpty)?;
     require(forgotten || force, Code::NotEmpty)?;
     let version = state.version;
     *account = None;

@@ -13,7 +13,8 @@ type Request<'a> = SessionRequest<'a>;
 
 /// Returns the options that a session keeps.
 fn terms(request: &Request<'_>, limits: &Limits) -> SessionTerms {
-    SessionTerms { overrun: request.options.overrun.unwrap_or(limits.overrun_default) }
+    let overrun = request.options.overrun.unwrap_or(limits.overrun_default);
+    SessionTerms { overrun, transfer: request.options.transfer }
 }
 
 /// Checks the fields that RESERVE, UPDATE and TERMINATE share. Returns the session id.
@@ -46,7 +47,7 @@ fn look_up_tombstone(
     };
     let closing = match &closed.end {
         End::Request(number, same, answer) => Some((number, same, answer)),
-        End::Expired(_) | End::Released(_) | End::Unknown => None,
+        End::Expired(_) | End::Released(_) | End::Unknown | End::Returned(..) => None,
     };
     let late = closed.late.iter().map(|(number, same, answer)| (number, same, answer));
     let stored = closing.into_iter().chain(late).find(|stored| *stored.0 == request);
@@ -108,7 +109,7 @@ fn late_use(
 }
 
 /// Closes a session that has given back its slices.
-fn close(state: &mut State, context: Context<'_>, session: &str, end: End, long: bool) {
+pub(super) fn close(state: &mut State, context: Context<'_>, session: &str, end: End, long: bool) {
     let mut highest = state.sessions.remove(session).and_then(|session| session.highest());
     if let End::Request(number, ..) = &end {
         highest = highest.max(Some(*number));
@@ -172,7 +173,8 @@ pub(super) fn reserve(
     let deny = |state: &mut State, code, items| {
         let answer = Answer::Session { code, version: 0, items };
         let end = End::Request(number, body.clone(), answer.clone());
-        close(state, context, &session, end, request.options.late_use);
+        let long = request.options.late_use || request.options.transfer;
+        close(state, context, &session, end, long);
         Ok(answer)
     };
     if state.status != Status::Active {
@@ -263,6 +265,7 @@ fn find<'a>(
             Err(refusal) => Err(refusal),
         };
     };
+    require(!open.terms.transfer, Code::NotApplicable)?;
     let window = open.window(context.limits);
     if let Some((_, same, answer)) = window.iter().find(|stored| stored.0 == request.request) {
         require(same == body, Code::RequestMismatch)?;
@@ -546,6 +549,7 @@ pub(super) fn release(
             _ => Code::UnknownSession.into(),
         });
     }
+    require(!state.sessions[&session].terms.transfer, Code::NotApplicable)?;
     money::release_all(state, &session, context.now)?;
     close(state, context, &session, End::Released(answer.clone()), cancel);
     Ok(answer)

@@ -167,6 +167,8 @@ pub(crate) enum End {
     Request(u32, String, Answer),
     /// Unknown: the session was not remembered when late use was reported.
     Unknown,
+    /// It was a transfer with this body, which the payee refused.
+    Returned(String, Code),
 }
 
 /// Part of a successful debit; parts are in the order in which the buckets were first debited, item by item.

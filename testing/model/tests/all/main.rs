@@ -12,4 +12,5 @@ mod rules;
 mod shard;
 mod spans;
 mod ticks;
+mod transfers;
 mod windows;

@@ -51,7 +51,7 @@ fn until_taken(client: &mut Client, request: &str) {
 /// Returns the committed available and held amounts.
 fn totals(client: &mut Client) -> [String; 2] {
     client.send("SCUR.TOTALS\r\n");
-    let lines: Vec<String> = (0..22).map(|_| client.line()).collect();
+    let lines: Vec<String> = (0..23).map(|_| client.line()).collect();
     assert_eq!(lines[7], "$5", "{lines:?}");
     [lines[13].clone(), lines[14].clone()]
 }

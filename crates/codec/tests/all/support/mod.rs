@@ -5,7 +5,7 @@ use scurry_ledger::{
     Allowance, BucketNo, BucketTerms, Cause, Change, Code, Cycle, DebitPart, DebitedItem, DebtRule,
     Id, ItemAnswer, ItemAnswers, ItemAt, ItemKey, LateAnswer, Limit, LimitAt, LimitSubject, Name,
     Op, Overrun, PackedAnswer, Period, Posting, SessionAt, SessionTerms, Span, Status,
-    StoredAnswer, Time, Tombstone, TombstoneKind, Transaction, Window,
+    StoredAnswer, Time, Tombstone, TombstoneKind, Transaction, UnitAmount, Window,
 };
 
 pub(crate) const CHECKSUM: Checksum = crc32c::crc32c_append;
@@ -156,7 +156,10 @@ pub(crate) fn every_op() -> Change {
             period_start: Time(1_698_796_800_000),
             value: -3,
         },
-        Op::OpenSession { id: id("session-1"), terms: SessionTerms { overrun: Overrun::Clamp } },
+        Op::OpenSession {
+            id: id("session-1"),
+            terms: SessionTerms { overrun: Overrun::Clamp, transfer: false },
+        },
         Op::AddItem {
             session: SessionAt(300),
             key: u32::MAX.into(),
@@ -276,6 +279,15 @@ pub(crate) fn every_op() -> Change {
             owed: 9,
         }),
         Op::UncountUse { limit: LimitAt(3), part: 30, amount: 1 },
+        bury(
+            "returned",
+            TombstoneKind::Returned {
+                digest: 0x1122_3344_5566_7788,
+                refusal: Code::UnknownAccount,
+            },
+        ),
+        Op::Transit(UnitAmount { unit: name("cent"), amount: -300 }),
+        Op::ForgetReceipt(id("transfer:5:alice:t1")),
     ];
     let allowed_at = Some(AT.plus_ms(1_500));
     ops.extend([

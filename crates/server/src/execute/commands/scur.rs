@@ -101,6 +101,8 @@ pub(crate) fn load(node: &mut Node, args: Args<'_>, reply: &mut Reply<'_>) {
         Err(error @ LoadError::Exists) => reply.error(format_args!("BUSYKEY {error}")),
         Err(LoadError::WrongType) => reply.error(WRONG_TYPE),
         Err(LoadError::OutOfMemory) => reply.error(OUT_OF_MEMORY),
-        Err(error @ LoadError::Image(_)) => reject(reply, Code::Invalid, error.to_string()),
+        Err(error @ (LoadError::Transfer | LoadError::Image(_))) => {
+            reject(reply, Code::Invalid, error.to_string())
+        }
     }
 }

@@ -1,0 +1,78 @@
+//! Transfers between accounts (docs/ledger.md section 17): the core of the payer sends each step to the core of the
+//! payee once the hold is durable, and takes the result once that is.
+
+use crate::execute::node::Node;
+use crate::mail::message::{Message, TransferMail};
+use scurry_engine::{PayeeStep, StepResult};
+use scurry_resp::table::{Spec, find};
+
+impl Node {
+    /// Sends the steps that transfers of this core's accounts need. Steps on this core's own accounts are executed at
+    /// once: one log has both accounts, in this order.
+    pub(crate) fn send_transfer_steps(&mut self) {
+        if !self.shard.has_waiting_transfers() || !self.durable.executes() {
+            return;
+        }
+        let term = self.term_of(self.core);
+        while !self.is_frame_long()
+            && let Some(step) = self.courier.next_step(&mut self.shard, self.now.time, term)
+        {
+            let core = self.shared.slots.owner_of(step.payee());
+            if core == self.core {
+                let result = self.execute_step(&step);
+                self.finish_step(&step, result);
+                continue;
+            }
+            self.durable.note_shown();
+            let mail = TransferMail { payer: self.core, payee_term: self.term_of(core), step };
+            self.send_when_durable(core, Message::TransferStep(Box::new(mail)));
+        }
+    }
+
+    /// Executes the steps that other cores have sent, and sends back their results.
+    pub(crate) fn execute_transfer_steps(&mut self) {
+        while !self.is_congested()
+            && !self.is_frame_long()
+            && let Some(mail) = self.transfer_steps.pop_front()
+        {
+            // A step that another leader may have continued meanwhile is not executed.
+            let result = match mail.payee_term == self.term_of(self.core) {
+                true => self.execute_step(&mail.step),
+                false => StepResult::Unknown,
+            };
+            self.durable.note_shown();
+            self.send_when_durable(mail.payer, Message::TransferResult(mail, result));
+        }
+    }
+
+    /// Takes the result of a step to the payer's account.
+    pub(crate) fn finish_step(&mut self, step: &PayeeStep, result: StepResult) {
+        if !self.executes_writes() {
+            return;
+        }
+        self.durable.note_shown();
+        let term = self.term_of(self.core);
+        self.courier.finish(&mut self.shard, self.now.time, (step, result), term);
+    }
+
+    fn execute_step(&mut self, step: &PayeeStep) -> StepResult {
+        if !self.executes_writes() {
+            return StepResult::Unknown;
+        }
+        self.durable.note_shown();
+        step.execute(&mut self.shard, self.now.time)
+    }
+
+    fn executes_writes(&self) -> bool {
+        let spec: Option<&Spec> = find(b"SCUR.TRANSFER");
+        let refused =
+            self.durable.trouble().zip(spec).and_then(|(cause, spec)| cause.refuses(spec));
+        self.durable.executes() && refused.is_none()
+    }
+
+    /// Returns the term in which a core's shard is led; 0 for a store on one machine.
+    fn term_of(&self, core: u16) -> u64 {
+        let shard = self.view.as_ref().and_then(|view| view.shards.get(usize::from(core)));
+        shard.map_or(0, |shard| shard.term.get())
+    }
+}
