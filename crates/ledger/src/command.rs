@@ -182,7 +182,7 @@ pub enum TransferStep<'a> {
         /// Id of the receipt.
         receipt: &'a [u8],
     },
-    /// Ends the payer's session. What is still held comes back, since the payee refused it.
+    /// Ends the payer's session. A hold that is left comes back, since the payee refused it.
     Conclude {
         /// Id of the transfer.
         id: &'a [u8],
