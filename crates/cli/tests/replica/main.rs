@@ -22,4 +22,5 @@ mod said;
 mod sentinel;
 mod support;
 mod tls;
+mod transfers;
 mod upgrade;
