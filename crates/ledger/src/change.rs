@@ -275,22 +275,61 @@ impl Op {
     /// Drops the fact. Most facts own no heap memory, and a call to find that out would cost more than most of them.
     #[inline(always)]
     pub fn discard(self) {
+        match self.owns_memory() {
+            true => drop(self),
+            false => mem::forget(self),
+        }
+    }
+
+    #[inline(always)]
+    fn owns_memory(&self) -> bool {
         match self {
             Op::SetBlob(..)
             | Op::StoreAnswer { .. }
             | Op::StoreTombstone(_)
             | Op::Remember(_)
             | Op::SetLimit(_)
-            | Op::NoteLate(_) => drop(self),
-            Op::NameSession(ref id)
-            | Op::OpenSession { ref id, .. }
-            | Op::SetIdentity { value: ref id, .. }
-            | Op::NoteRefund { debit: ref id, .. }
-                if id.is_on_heap() =>
-            {
-                drop(self);
-            }
-            op => mem::forget(op),
+            | Op::NoteLate(_) => true,
+            Op::NameSession(id)
+            | Op::OpenSession { id, .. }
+            | Op::SetIdentity { value: id, .. }
+            | Op::NoteRefund { debit: id, .. }
+            | Op::ForgetReceipt(id) => id.is_on_heap(),
+            // Every kind is named, so that a new one that owns memory is not forgotten here.
+            Op::Create(_)
+            | Op::Delete
+            | Op::SetStatus(_)
+            | Op::AddBucket { .. }
+            | Op::SetBucket { .. }
+            | Op::RemoveBucket { .. }
+            | Op::Credit(_)
+            | Op::Void(_)
+            | Op::Refund(_)
+            | Op::RefundExpired(_)
+            | Op::Debit(_)
+            | Op::Overdraw(_)
+            | Op::Expire(_)
+            | Op::SetAllowance(_)
+            | Op::EndAllowance(_)
+            | Op::BeginPeriod { .. }
+            | Op::SetCounter { .. }
+            | Op::AddItem { .. }
+            | Op::Hold(..)
+            | Op::Grant { .. }
+            | Op::Settle(..)
+            | Op::Release(..)
+            | Op::ReleaseExpired(..)
+            | Op::Use { .. }
+            | Op::Supervise { .. }
+            | Op::CloseSession(_)
+            | Op::Forget
+            | Op::RemoveLimit(_)
+            | Op::BeginLimitPeriod { .. }
+            | Op::CountUse { .. }
+            | Op::UncountUse { .. }
+            | Op::ReachThreshold { .. }
+            | Op::LateUse { .. }
+            | Op::Transit(_) => false,
         }
     }
 }
@@ -306,4 +345,28 @@ pub struct BucketTerms {
     pub valid_to: Option<Time>,
     /// Minus the credit limit.
     pub floor: i64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Overrun;
+
+    #[test]
+    fn facts_with_a_long_id_are_dropped() {
+        let name = Name::new(b"kind").expect("a name");
+        let posting = Posting { bucket: BucketNo(0), amount: 1 };
+        let terms = SessionTerms { overrun: Overrun::Clamp, transfer: false };
+        for len in [1, 62, 63, 255] {
+            let id = Id::new(&[b'x'; 255][..len]).expect("an id");
+            let facts = [
+                Op::NameSession(id.clone()),
+                Op::OpenSession { id: id.clone(), terms },
+                Op::SetIdentity { kind: name, value: id.clone() },
+                Op::NoteRefund { debit: id.clone(), item: 0, posting },
+                Op::ForgetReceipt(id),
+            ];
+            assert!(facts.iter().all(|fact| fact.owns_memory() == (len > 62)), "{len} bytes");
+        }
+    }
 }

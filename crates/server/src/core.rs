@@ -301,11 +301,11 @@ impl Core {
         while let Some((held, fate)) = self.node.durable.release() {
             match (held, fate) {
                 (HeldOutput::Mail(core, message), ReleaseOutcome::Durable) => {
-                    self.node.mesh.send(core, message)
+                    self.deliver(core, message);
                 }
                 (HeldOutput::Mail(core, message), ReleaseOutcome::Lost) => {
                     if let Some(lost) = message.lost() {
-                        self.node.mesh.send(core, lost);
+                        self.deliver(core, lost);
                     }
                 }
                 (HeldOutput::Call(call), ReleaseOutcome::Durable) => self.node.give(call.0, call.1),
@@ -342,6 +342,10 @@ impl Core {
             }
         }
         lost.into_iter().for_each(|key| self.close(key));
+        if is_grouped {
+            // Another leader may have committed more than the log that they read has.
+            self.lose_readers();
+        }
         self.node.durable.give_up(&self.node.shard);
         ended.into_iter().for_each(|key| self.enqueue(key));
     }

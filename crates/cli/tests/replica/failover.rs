@@ -92,6 +92,62 @@ fn a_leader_that_was_stopped_says_nothing_old_and_forgets_what_was_not_committed
     assert_eq!(left(&nodes), ":9970");
 }
 
+#[test]
+fn a_leader_that_was_stopped_shows_no_events_of_its_old_log() {
+    let nodes = Nodes::start(3, 2);
+    nodes.execute(&["SCUR.CREATE", "purse", "BUCKET", "main", "cent", "10000"]);
+    for round in 0..3 {
+        let old = nodes.leader();
+        let others: Vec<usize> = (0..3).filter(|node| *node != old).collect();
+        // Both kinds of ports; the account's thread is that of the first connection or the other one.
+        let ports = [nodes.main_port(old), nodes.main_port(old), nodes.thread_port(old)];
+        let mut readers = ports.map(|port| Client::connect(port).expect("it listens"));
+        nodes.signal(old, Signal::SIGSTOP);
+        nodes.until("another node leads", || nodes.leader_of(&others));
+        debit_through(&nodes, &others, round, round + 1);
+        let leader = nodes.leader_of(&others).expect("it leads");
+        let transaction = format!("txn-{round}");
+        let statement = ["SCUR.STATEMENT", "purse", "TRANSACTION", &transaction];
+        let mut client = Client::connect(nodes.main_port(leader)).expect("it listens");
+        let shown = client.ask(&statement).expect("a reply");
+        // The position of the debit, which is in no log of the former leader.
+        let is_position = |line: &&str| line.starts_with(['0', '1']) && line.contains(':');
+        let position = shown.lines().find(is_position).expect("a position");
+        readers[0].send(&statement);
+        readers[1].send(&["SCUR.WATCH", position]);
+        readers[2].send(&statement);
+        nodes.signal(old, Signal::SIGCONT);
+        for (place, reader) in readers.iter_mut().enumerate() {
+            // A node that leads again meanwhile shows the debit.
+            let is_right = |said: &String| {
+                let is_refused = said.starts_with("-MOVED") || said.starts_with("-CLUSTERDOWN");
+                is_refused || said.contains(&transaction)
+            };
+            let said = reader.read();
+            assert!(said.as_ref().map_or(true, is_right), "reader {place}: {said:?}");
+        }
+        nodes.wait_for_all();
+    }
+}
+
+#[test]
+fn a_statement_behind_a_read_waits_for_no_later_change() {
+    let nodes = Nodes::start(3, 1);
+    nodes.execute(&["SCUR.CREATE", "purse", "BUCKET", "main", "cent", "10000"]);
+    let mut client = Client::connect(nodes.main_port(nodes.leader())).expect("it listens");
+    // Each read is a turn of its own, and no change.
+    for _ in 0..200 {
+        client.ask(&["SCUR.GET", "purse"]).expect("a reply");
+    }
+    for _ in 0..20 {
+        client.send(&["SCUR.GET", "purse"]);
+        client.send(&["SCUR.STATEMENT", "purse"]);
+        client.read().expect("the account");
+        let statement = client.read().expect("a statement");
+        assert!(statement.contains("10000"), "{statement}");
+    }
+}
+
 /// Kills the followers, and makes the leader alone execute and store a debit. Returns the leader, the others, and the
 /// connection without an answer.
 fn execute_alone(nodes: &mut Nodes) -> (usize, Vec<usize>, Client) {
@@ -121,7 +177,7 @@ fn debit_through(nodes: &Nodes, by: &[usize], from: u32, to: u32) {
     for number in from..to {
         nodes.until("a debit is answered", || {
             let leader = nodes.leader_of(by)?;
-            let mut client = Client::connect(nodes.thread_port(leader))?;
+            let mut client = Client::connect(nodes.main_port(leader))?;
             let txn = format!("txn-{number}");
             let reply = client.ask(&["SCUR.DEBIT", "purse", &txn, "cent", "1"]).ok()?;
             (!reply.starts_with('-')).then_some(())

@@ -3,6 +3,7 @@
 //! at the end of a turn.
 
 use super::Core;
+use crate::durable::HeldOutput;
 use crate::execute::client::Client;
 use crate::mail::message::{Invalidations, Message};
 use crate::ticket::Sender;
@@ -60,11 +61,26 @@ impl Core {
     /// Sends finished replies of event readers to their connections, here or on another core.
     pub(super) fn tell_readers(&mut self) {
         while let Some((sender, reply)) = self.node.durable.followed() {
-            if sender.core == self.node.core {
-                self.hand_over(sender, &reply);
-            } else {
-                self.node.mesh.send(sender.core, Message::Followed(sender, reply));
+            let message = Message::Followed(sender, reply);
+            if !self.node.durable.is_grouped() {
+                self.deliver(sender.core, message);
+                continue;
             }
+            // A reply leaves when the group has confirmed this turn, as one that shows the shard.
+            self.node.durable.note_shown();
+            match self.node.pending() {
+                Some(turn) => {
+                    self.node.durable.hold(turn, HeldOutput::Mail(sender.core, message));
+                }
+                None => self.deliver(sender.core, message),
+            }
+        }
+    }
+
+    /// Closes the connections that wait for events of this core, here or on another core.
+    pub(super) fn lose_readers(&mut self) {
+        for sender in self.node.durable.lose_readers() {
+            self.deliver(sender.core, Message::Lost(sender));
         }
     }
 

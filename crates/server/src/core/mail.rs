@@ -42,6 +42,15 @@ impl Core {
         }
     }
 
+    /// Gives a message to a core, which may be this one.
+    pub(super) fn deliver(&mut self, core: u16, message: Message) {
+        if core == self.node.core {
+            self.read(message);
+        } else {
+            self.node.mesh.send(core, message);
+        }
+    }
+
     fn read(&mut self, message: Message) {
         match message {
             Message::Welcome { stream, peer, port } => self.welcome(stream, peer, &port),
@@ -76,6 +85,10 @@ impl Core {
             Message::TransferResult(mail, result) => self.node.finish_step(&mail.step, result),
             Message::Monitor(lines) => self.show(&lines),
             Message::Invalidate(news) => self.invalidate(&news),
+            // Another core may know later that this node leads no more.
+            Message::Follow(ask) if !self.node.durable.executes() => {
+                self.node.mesh.send(ask.sender.core, Message::Lost(ask.sender));
+            }
             Message::Follow(ask) => self.node.durable.follow(ask, self.node.now.uptime_ms),
             Message::Followed(sender, reply) => self.hand_over(sender, &reply),
             Message::Unfollow(sender) => self.node.durable.unfollow(sender),

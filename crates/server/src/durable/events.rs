@@ -183,6 +183,13 @@ impl Events {
         self.under_way.retain(|other| *other != sender);
     }
 
+    /// Forgets all readers, and returns them.
+    fn take_readers(&mut self) -> Vec<Sender> {
+        let waiting = self.waiting.drain(..).map(|job| job.request.sender);
+        let readers = waiting.chain(self.under_way.drain(..));
+        readers.chain(self.replies.drain(..).map(|(sender, _)| sender)).collect()
+    }
+
     /// Ends all waits: the server stops.
     pub(crate) fn end_waits(&mut self) {
         self.ending = true;
@@ -215,6 +222,11 @@ impl Durable {
         if let Some(events) = &mut self.events {
             events.forget(sender);
         }
+    }
+
+    /// Forgets all readers of events, and returns them.
+    pub(crate) fn lose_readers(&mut self) -> Vec<Sender> {
+        self.events.as_mut().map(Events::take_readers).unwrap_or_default()
     }
 
     /// Returns the next finished reply with events, and its reader.

@@ -58,6 +58,7 @@ impl Message {
         match self {
             Message::Done(_, bundle) => bundle.replies_room() as u64,
             Message::Answer(_, answer) => answer.memory_bytes(),
+            Message::Followed(_, reply) => reply.capacity() as u64,
             _ => 0,
         }
     }
@@ -66,7 +67,9 @@ impl Message {
     /// receiver waits.
     pub(crate) fn lost(self) -> Option<Message> {
         match self {
-            Message::Done(sender, _) | Message::Answer(sender, _) => Some(Message::Lost(sender)),
+            Message::Done(sender, _)
+            | Message::Answer(sender, _)
+            | Message::Followed(sender, _) => Some(Message::Lost(sender)),
             Message::TransferStep(_) => None,
             Message::TransferResult(mail, _) => {
                 Some(Message::TransferResult(mail, StepResult::Unknown))

@@ -78,7 +78,7 @@ pub(crate) fn state(
     let StatementRequest { account, from, to, cursor, count, unit, .. } = request;
     let thread = node.shared.slots.owner_of(account);
     // Another thread's commits were durable before any reply showed them, so only own ones are waited for.
-    let shown = node.pending().filter(|_| thread == node.core).unwrap_or(0);
+    let shown = if thread == node.core { node.shard.sequence() } else { 0 };
     let request = EventRequest {
         sender: sender(node, client),
         protocol: client.protocol,
