@@ -33,9 +33,10 @@ SUFFIXES = {"ms": "_ms", "duration": "_ms", "minutes": "_minutes", "s": "_s"}
 
 # Reply fields that are not text, by name.
 INTEGERS = set(
-    """version amount available held floor priority valid_from valid_to rollover owed refills_at value resets_at used left burst allowed_at
-    overrun deadline validity tcc last_request granted outstanding from_hold direct released uncollected credited
-    refunded consumed expired voided overdrawn in_transit denied expires forget_at kept_from looked reached""".split()
+    """version amount available held floor priority valid_from valid_to rollover owed refills_at value resets_at used
+    left burst allowed_at overrun deadline validity tcc last_request granted outstanding from_hold direct released
+    uncollected credited refunded consumed expired voided overdrawn in_transit denied expires forget_at kept_from looked
+    reached""".split()
 )
 FLAGS = ["replayed", "final", "ok", "applied", "more", "complete"]
 # Names whose type depends on the command or the row.
@@ -465,6 +466,7 @@ from ._errors import BusyBase, Refused
 from ._read import (
     FieldValue,
     anything,
+    array,
     field_values,
     flag,
     integer,
@@ -504,8 +506,9 @@ def entity(raw: object) -> Entity | None:
 
 
 def chained(raw: object) -> Moved | Answer:
-    """The answer to one command of a chain: by its last element an amount or items."""
-    return Answer.read(raw) if isinstance(row(raw, 4, 5)[3], (list, tuple)) else Moved.read(raw)
+    """The answer to one command of a chain: only that of a session has an array in it, its items."""
+    has_items = any(isinstance(element, (list, tuple)) for element in array(raw))
+    return Answer.read(raw) if has_items else Moved.read(raw)
 
 
 def _chain_words(links: tuple[Command[Any], ...]) -> list[Word]:

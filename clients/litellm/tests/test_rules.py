@@ -1,6 +1,8 @@
 """The rules of holds and charges, against a real Scurry in memory and without LiteLLM; redis-py is required.
 
     SCURRY_BIN=target/release/scurry python -m unittest discover -s tests -p 'test_rules.py'
+
+SCURRY_BIN names the server.
 """
 
 from __future__ import annotations
@@ -297,6 +299,16 @@ class ChargedFirst(WithBudgets):
         self.assertEqual((refusal.exception.account, refusal.exception.left), ("{acme}", 5))
         await self.budgets.settled(call, 300)
         self.assertEqual([self.balance(id)[0] for id in ("{acme}:a", "{acme}")], [2 * HOLD - 300, HOLD + 5 - 300])
+
+    async def test_a_limit_of_one_account_of_a_chain_refuses_by_its_name(self) -> None:
+        for id in ("{acme}:a", "{acme}"):
+            self.account(id)
+        self.store.limit("{acme}", "l1", "hourly", unit="ucent", amount=HOLD, rate="1h")
+        await self.budgets.open(["{acme}:a", "{acme}"], "gpt-x", CENT)
+        with self.assertRaises(Refusal) as refusal:
+            await self.budgets.open(["{acme}:a", "{acme}"], "gpt-x", CENT)
+        self.assertEqual((refusal.exception.account, refusal.exception.reason), ("{acme}", "limit hourly"))
+        self.assertEqual(self.balance("{acme}:a"), (9 * HOLD, 0))
 
     async def test_answers_that_are_lost_give_the_rest_back_once(self) -> None:
         self.account("alice")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from ._command import Command
-from ._commands import DENIALS, Answer, ChainAnswer, Checked, Moved
+from ._commands import DENIALS, Answer, ChainAnswer
 from ._errors import Denied, UnexpectedReply
 
 R = TypeVar("R")
@@ -31,9 +31,8 @@ def denial(command: Command[Any], reply: object) -> Denied:
         account = _account_of_link(command, reply.denied)
         denied = reply.replies[reply.denied - 1] if reply.denied else reply
     item = None
-    cause, allowed_at = None, None
-    if isinstance(denied, (Answer, Moved, Checked)):
-        cause, allowed_at = denied.cause, denied.allowed_at
+    # By name, so that no kind of reply that has them is left out.
+    cause, allowed_at = getattr(denied, "cause", None), getattr(denied, "allowed_at", None)
     if isinstance(denied, Answer):
         first = next((found for found in denied.items if found.code in DENIALS), None)
         if first is not None:

@@ -14,6 +14,7 @@ from ._errors import BusyBase, Refused
 from ._read import (
     FieldValue,
     anything,
+    array,
     field_values,
     flag,
     integer,
@@ -961,8 +962,9 @@ def entity(raw: object) -> Entity | None:
 
 
 def chained(raw: object) -> Moved | Answer:
-    """The answer to one command of a chain: by its last element an amount or items."""
-    return Answer.read(raw) if isinstance(row(raw, 4, 5)[3], (list, tuple)) else Moved.read(raw)
+    """The answer to one command of a chain: only that of a session has an array in it, its items."""
+    has_items = any(isinstance(element, (list, tuple)) for element in array(raw))
+    return Answer.read(raw) if has_items else Moved.read(raw)
 
 
 def _chain_words(links: tuple[Command[Any], ...]) -> list[Word]:

@@ -1,4 +1,4 @@
-"""Each command, denied in each way that the command table names: both stores tell the cause and the time of the reply."""
+"""Each command, denied in each way that the command table names: both stores tell the cause and time of the reply."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ ALONE = [
 ]
 IN_CHAINS = [case for case in ALONE if case.command.name in CHAINED]
 # Commands that nothing but the rest of their chain denies.
-DRAGGED = [
+DRAGGED: list[Command[Any]] = [
     commands.debit(OTHER, "t1", "cent", 1),
     commands.debit(OTHER, "t1", items=[DebitItem("a", "cent", 1)]),
     commands.topup(OTHER, "t1", "main", 1),
@@ -175,7 +175,7 @@ each_way = pytest.mark.parametrize(
 def allowed_at(server: Server, amount: int = 5) -> int:
     """Returns the time that a question without this client is answered with."""
     with redis.Redis(port=server.port) as connection:
-        code, _, cause, time = connection.execute_command("SCUR.CHECK", RATE, "cent", amount)  # type: ignore[misc]
+        code, _, cause, time = connection.execute_command("SCUR.CHECK", RATE, "cent", amount)
     assert (code, cause) == (b"CREDIT_LIMIT_REACHED", b"limit cap") and time > 0
     return int(time)
 
