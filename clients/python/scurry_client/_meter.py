@@ -304,9 +304,7 @@ def denial_of_item(command: Command[Answer], answer: Answer, item: Item) -> Deni
     whole = denial(command, answer)
     found = next((row for row in answer.items if str(row.key) == str(item.key)), None)
     cause, allowed_at = (found.cause, found.allowed_at) if found else (None, None)
-    return Denied(
-        "CREDIT_LIMIT_REACHED", cause, answer, item=item.key, account=whole.account, allowed_at=allowed_at
-    )
+    return Denied("CREDIT_LIMIT_REACHED", cause, answer, item=item.key, account=whole.account, allowed_at=allowed_at)
 
 
 def drive(flow: Flow[R], run: Callable[[Command[Answer]], Answer]) -> R:

@@ -1,6 +1,8 @@
 """Fixtures of pytest for programs that use the client. Put this into the `conftest.py` at the root of the tests:
 
     pytest_plugins = ["scurry_client.pytest_plugin"]
+
+A test then has the parameter `scurry_server` or `scurry_store`.
 """
 
 from __future__ import annotations

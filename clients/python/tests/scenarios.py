@@ -225,6 +225,19 @@ class Reader:
         return Entries(found, False)
 
 
+def raw_of(pattern: Any) -> Any:
+    """Returns the reply that is expected, as a connection returns it. Raises a LookupError if a part of it is open."""
+    if isinstance(pattern, (Any_, Error)) or (isinstance(pattern, (Items, Entries)) and pattern.is_open):
+        raise LookupError
+    if isinstance(pattern, Kept):
+        return pattern.name.encode()
+    if isinstance(pattern, Items):
+        return [raw_of(entry) for entry in pattern.entries]
+    if isinstance(pattern, Entries):
+        return {key.encode(): raw_of(entry) for key, entry in pattern.entries}
+    return pattern
+
+
 def octets(value: object) -> object:
     return value.encode("utf-8", "surrogateescape") if isinstance(value, str) else value
 

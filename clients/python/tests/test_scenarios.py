@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scenarios import Error, Kept, Line, Script, matches, scripts
+from scenarios import Error, Kept, Line, Script, matches, raw_of, scripts
 from server import Server, limits
 from typed import command, is_same
 
@@ -15,8 +15,8 @@ from scurry_client import Command, Denied, Refused, ScurryError, ServerError, St
 
 ALL = scripts()
 CLOCKLESS = [script for script in ALL if not script.sets_clock and (not script.doors or "server" in script.doors)]
-# Words that no typed call produces: an option with the name of a unit, a prefix that a chain does not need, and an option
-# before the amount.
+# Words that no typed call produces: an option with the name of a unit, a prefix that a chain does not need, and an
+# option before the amount.
 UNTYPED = {
     "SCUR.DEBIT b d1 item 2",
     "SCUR.CHAIN {m}a 4 scur.Debit t7 cent 1",
@@ -140,3 +140,17 @@ def test_what_is_not_refused_is_said_by_a_typed_call(script: Script) -> None:
             assert command(words)[1] == (is_ours and line.text not in UNTYPED), (
                 f"{script.name}:{line.number}: {line.text}"
             )
+
+
+@pytest.mark.parametrize("script", ALL, ids=lambda script: script.name)
+def test_what_a_script_expects_is_read(script: Script) -> None:
+    """Reads the replies of scripts that need a clock, too."""
+    for line in script.lines:
+        words = ["kept" if isinstance(word, Kept) else word for word in line.words]
+        made, is_typed = command(words)
+        try:
+            raw = raw_of(line.expected)
+        except LookupError:
+            continue
+        if is_typed:
+            assert is_same(made.read(raw), raw), f"{script.name}:{line.number}: {line.text}"
