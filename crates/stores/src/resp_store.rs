@@ -11,7 +11,7 @@ use redis::cluster_routing::{
 };
 use redis::{
     Cmd, ConnectionAddr, ConnectionInfo, ErrorKind, IntoConnectionInfo, RedisConnectionInfo,
-    RedisError, RedisResult, ServerError, Value, cmd,
+    RedisError, RedisResult, ServerError, ServerErrorKind, Value, cmd,
 };
 use scurry_cluster_client::{decode, decode_events, decode_store};
 use scurry_service::{
@@ -26,7 +26,8 @@ use tokio::time::{Instant, sleep};
 /// Maximum number of addresses that are remembered.
 const MEMBERS_MAX: usize = 1_024;
 /// How often the client library retries a command by itself while a cluster is being reconfigured, and the shortest and
-/// longest pause between the tries, ms. Every command that moves value carries an id, so it may arrive twice.
+/// longest pause between the tries, ms. It also sends a command again whose connection ended, so only commands that may
+/// arrive twice are sent this way.
 const RETRIES: u32 = 5;
 const RETRY_MS: (u64, u64) = (20, 200);
 
@@ -59,7 +60,23 @@ struct Link {
 #[derive(Clone)]
 enum Connection {
     One(PipelinedConnection),
-    Cluster(ClusterConnection),
+    Cluster(Cluster),
+}
+
+/// The connections to the nodes of a cluster, for requests of two kinds.
+#[derive(Clone)]
+struct Cluster {
+    /// The library sends a request again when its outcome is unknown.
+    repeating: ClusterConnection,
+    /// The library sends a request once.
+    once: ClusterConnection,
+}
+
+/// Whether a request may be sent again when its outcome is unknown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sending {
+    Repeated,
+    Once,
 }
 
 /// Where a command goes in a cluster.
@@ -169,14 +186,19 @@ impl RespStore {
         let infos: Vec<ConnectionInfo> =
             members.iter().map(|member| self.info(member)).collect::<Result<_, _>>()?;
         self.meet(members);
-        let cluster = ClusterClientBuilder::new(infos)
-            .retries(RETRIES)
-            .min_retry_wait(RETRY_MS.0)
-            .max_retry_wait(RETRY_MS.1)
-            .connection_timeout(CONNECT_PATIENCE)
-            .response_timeout(self.patience)
-            .build()?;
-        Ok(Connection::Cluster(cluster.get_async_connection().await?))
+        let cluster = |retries| {
+            ClusterClientBuilder::new(infos.clone())
+                .retries(retries)
+                .min_retry_wait(RETRY_MS.0)
+                .max_retry_wait(RETRY_MS.1)
+                .connection_timeout(CONNECT_PATIENCE)
+                .response_timeout(self.patience)
+                .build()
+        };
+        Ok(Connection::Cluster(Cluster {
+            repeating: cluster(RETRIES)?.get_async_connection().await?,
+            once: cluster(0)?.get_async_connection().await?,
+        }))
     }
 
     fn terms(&self) -> ConnectOptions<'_> {
@@ -224,8 +246,19 @@ impl RespStore {
         }
     }
 
-    /// Returns the reply to a command. Sends it again only when the connection had ended before it was sent.
+    /// Returns the reply to a command that may arrive twice.
     async fn ask(&self, command: Cmd, to: Addressee<'_>) -> Result<Value, CallError> {
+        self.send(command, to, Sending::Repeated).await
+    }
+
+    /// Returns the reply to a command. One that may arrive once is sent again only when it was not executed: the
+    /// connection had ended before, or another node has the key.
+    async fn send(
+        &self,
+        command: Cmd,
+        to: Addressee<'_>,
+        sending: Sending,
+    ) -> Result<Value, CallError> {
         let mut asked = 1;
         loop {
             let (attempt, connection) = self.connection().await?;
@@ -240,19 +273,43 @@ impl RespStore {
                     }
                     reply => reply,
                 },
-                (Connection::Cluster(mut all), Addressee::Own) => {
+                (Connection::Cluster(Cluster { mut once, mut repeating }), Addressee::Own)
+                    if sending == Sending::Once =>
+                {
+                    match once.req_packed_command(&command).await {
+                        // Only the library can ask the node to which a slot is being moved.
+                        Err(error) if error.kind() == ErrorKind::Server(ServerErrorKind::Ask) => {
+                            repeating.req_packed_command(&command).await
+                        }
+                        Err(error) if is_elsewhere(&error) && asked < ASKED_AGAIN_MAX => {
+                            // A new connection learns which node has which keys now.
+                            self.forget(attempt);
+                            sleep(Duration::from_millis(RETRY_MS.0)).await;
+                            asked += 1;
+                            continue;
+                        }
+                        reply => reply,
+                    }
+                }
+                (Connection::Cluster(Cluster { repeating: mut all, .. }), Addressee::Own) => {
                     all.req_packed_command(&command).await
                 }
-                (Connection::Cluster(mut all), Addressee::OwnerOf(key)) => {
+                (
+                    Connection::Cluster(Cluster { repeating: mut all, .. }),
+                    Addressee::OwnerOf(key),
+                ) => {
                     let route = Route::with_key(key, SlotAddr::Master);
                     let node = SingleNodeRoutingInfo::SpecificNode(route);
                     all.route_command(command.clone(), RoutingInfo::SingleNode(node)).await
                 }
-                (Connection::Cluster(mut all), Addressee::Everyone) => {
+                (Connection::Cluster(Cluster { repeating: mut all, .. }), Addressee::Everyone) => {
                     let primaries = (MultipleNodeRoutingInfo::AllMasters, None);
                     all.route_command(command.clone(), RoutingInfo::MultiNode(primaries)).await
                 }
-                (Connection::Cluster(mut all), Addressee::At(address)) => {
+                (
+                    Connection::Cluster(Cluster { repeating: mut all, .. }),
+                    Addressee::At(address),
+                ) => {
                     let (host, port) = address.rsplit_once(':').unwrap_or((address, "6389"));
                     let node = SingleNodeRoutingInfo::ByAddress {
                         host: host.to_owned(),
@@ -331,7 +388,9 @@ impl RespStore {
 impl Service for RespStore {
     fn call(&self, request: Request) -> Call<'_> {
         Box::pin(async move {
-            let reply = self.ask(command(&request.arguments()), Addressee::Own).await?;
+            let sending = if request.is_repeatable() { Sending::Repeated } else { Sending::Once };
+            let command = command(&request.arguments());
+            let reply = self.send(command, Addressee::Own, sending).await?;
             decode(&request, &reply)
         })
     }
@@ -356,6 +415,15 @@ impl Service for RespStore {
     fn follow(&self, follow: Follow) -> EventsCall<'_> {
         Box::pin(async move { self.read_events(&follow).await })
     }
+}
+
+/// Reports whether a node of a cluster has refused a command because of where its key is.
+fn is_elsewhere(error: &RedisError) -> bool {
+    use ServerErrorKind::{BusyLoading, ClusterDown, MasterDown, Moved, TryAgain};
+    matches!(
+        error.kind(),
+        ErrorKind::Server(Moved | TryAgain | ClusterDown | MasterDown | BusyLoading)
+    )
 }
 
 /// Returns a reply, or why it did not arrive. A refusal is a [`Value::ServerError`].

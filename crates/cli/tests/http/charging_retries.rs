@@ -2,13 +2,18 @@
 //! dies and restarts.
 
 use crate::charging::{create, open};
-use crate::node::keeping;
+use crate::node::{keeping, threaded_at};
+use crate::proxy::{Way, proxy_at};
 use crate::store::Store;
 use crate::support::{Door, Reply};
 use serde_json::json;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
+/// Address at which the ports of a store's threads are reached through proxies.
+const ANNOUNCED: &str = "127.0.0.2";
 const DEBIT: &str = r#"{"unit":"cent","amount":30}"#;
 const DEBITS: &str = "POST /v1/accounts/alice/debits";
 
@@ -203,6 +208,51 @@ fn an_unknown_outcome_is_said_and_sent_again_with_the_same_key() {
     let reply = until(|| door.ask_once(DEBITS, "order-1", DEBIT), 200);
     assert!(is_replayed(&reply), "the paused server has done it");
     assert_eq!(balance(&door), 970);
+}
+
+#[test]
+fn what_has_no_id_is_sent_once_to_a_store_of_several_threads() {
+    let node = threaded_at(2, ANNOUNCED);
+    // Set before a request; the connection then ends in place of the reply to it.
+    let is_set = Arc::new(AtomicBool::new(false));
+    let is_sent = Arc::new(AtomicBool::new(false));
+    for port in node.thread_ports(2) {
+        let (is_set, is_sent) = (Arc::clone(&is_set), Arc::clone(&is_sent));
+        proxy_at(&format!("{ANNOUNCED}:{port}"), format!("127.0.0.1:{port}"), move |_, _| {
+            let (is_set, is_sent) = (Arc::clone(&is_set), Arc::clone(&is_sent));
+            move |way, bytes: &[u8]| match way {
+                Way::ToNode => {
+                    let is_request = bytes.windows(5).any(|part| part == b"SCUR.");
+                    if is_request && is_set.swap(false, Ordering::AcqRel) {
+                        is_sent.store(true, Ordering::Release);
+                    }
+                    true
+                }
+                Way::ToDoor => !is_sent.swap(false, Ordering::AcqRel),
+            }
+        });
+    }
+    let door = Door::charging(&node.address(), &[]);
+    let requests = [
+        ("PUT /v1/accounts/bob", r#"{"buckets":[]}"#, "ACCOUNT_EXISTS"),
+        ("PUT /v1/accounts/bob/status", r#"{"status":"closed"}"#, ""),
+        ("DELETE /v1/accounts/bob?force=true", "", "UNKNOWN_ACCOUNT"),
+    ];
+    for (request, body, code) in requests {
+        is_set.store(true, Ordering::Release);
+        let reply = door.ask(request, &[], body);
+        assert_eq!(reply.status, 504, "{request}: {}", reply.body);
+        assert_eq!(reply.body["code"], "OUTCOME_UNKNOWN", "{request}");
+        // It was carried out once, as the next one shows.
+        let again = door.ask(request, &[], body);
+        assert!(code.is_empty() || again.body["code"] == code, "{request}: {}", again.body);
+    }
+    // What has an id is sent again.
+    create(&door, "carol");
+    is_set.store(true, Ordering::Release);
+    let debit = || door.ask_once("POST /v1/accounts/carol/debits", "order-1", DEBIT);
+    let first = debit();
+    assert_eq!((first.status, is_replayed(&first)), (200, true), "{}", first.body);
 }
 
 #[test]

@@ -64,6 +64,11 @@ impl Node {
         format!("127.0.0.1:{}", self.port)
     }
 
+    /// Returns the ports of the server's threads.
+    pub(crate) fn thread_ports(&self, threads: u16) -> Range<u16> {
+        self.port + 1..self.port + 1 + threads
+    }
+
     pub(crate) fn kill(&mut self) {
         self.process = None;
     }
@@ -187,6 +192,12 @@ pub(crate) fn valkey(count: usize) -> Vec<Node> {
 /// Starts Valkey nodes with the module that are empty after a restart.
 pub(crate) fn forgetting_valkey(count: usize) -> Vec<Node> {
     (0..count).map(|_| Node::start(false, Kind::Valkey)).collect()
+}
+
+/// Starts a server of several threads, which tells clients that it is at another address.
+pub(crate) fn threaded_at(threads: usize, announced: &str) -> Node {
+    let words = ["--threads", &threads.to_string(), "--announce-ip", announced];
+    Node::start(false, scurry(&words))
 }
 
 /// Starts a server of several threads, which looks like a cluster.

@@ -23,7 +23,16 @@ pub(crate) fn proxy<R: Rule>(
     node: String,
     rule: impl Fn(usize, Way) -> R + Send + 'static,
 ) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    proxy_at("127.0.0.1:0", node, rule)
+}
+
+/// Listens before a node as [`proxy`] does, at this address.
+pub(crate) fn proxy_at<R: Rule>(
+    listen: &str,
+    node: String,
+    rule: impl Fn(usize, Way) -> R + Send + 'static,
+) -> String {
+    let listener = TcpListener::bind(listen).expect("a port");
     let address = listener.local_addr().expect("an address").to_string();
     thread::spawn(move || {
         for (number, door) in listener.incoming().enumerate() {

@@ -131,6 +131,31 @@ fn a_leader_that_was_stopped_shows_no_events_of_its_old_log() {
 }
 
 #[test]
+fn a_connection_is_not_refused_for_ever_after_a_change_of_leader() {
+    let nodes = Nodes::start(3, 1);
+    nodes.execute(&["SET", "key", "value"]);
+    let mut clients = Vec::new();
+    for round in 0..6 {
+        let next = nodes.id((nodes.leader() + 1 + round % 2) % 3);
+        nodes.try_execute(&["SCUR.REPLICA", "TRANSFER", &next]);
+        // Some connect to a node that was elected and has not taken over.
+        for place in 0..60 {
+            clients.extend(Client::connect(nodes.main_port(place % 3)));
+        }
+    }
+    nodes.wait_for_all();
+    for mut client in clients {
+        nodes.until("it is answered, or its connection ends", || {
+            let reply = client.ask(&["GET", "key"]);
+            if reply.as_ref().is_ok_and(|reply| reply.starts_with("-READONLY")) {
+                assert!(client.ask(&["GET", "key"]).is_err(), "the connection ends");
+            }
+            reply.map_or(Some(()), |reply| (reply == "$value").then_some(()))
+        });
+    }
+}
+
+#[test]
 fn a_statement_behind_a_read_waits_for_no_later_change() {
     let nodes = Nodes::start(3, 1);
     nodes.execute(&["SCUR.CREATE", "purse", "BUCKET", "main", "cent", "10000"]);

@@ -46,6 +46,13 @@ pub(crate) enum Next {
 
 impl Next {
     /// Reports whether the request was not executed, or not completely.
+    fn after_refusal(effect: Effect) -> Next {
+        match effect {
+            Effect::Close => Next::Close,
+            _ => Next::Go,
+        }
+    }
+
     fn comes_again(&self) -> bool {
         matches!(
             self,
@@ -120,9 +127,9 @@ impl TurnRequests<'_> {
         let Some(spec) = spec else { return Next::Go };
         // A refusal can be written at once only if no gathered reply comes before it.
         if self.gather.is_empty() {
-            if !dispatch::check(node, client, spec, args, self.out) {
+            if let Err(effect) = dispatch::check(node, client, spec, args, self.out) {
                 client.command_done(Some(spec));
-                return Next::Go;
+                return Next::after_refusal(effect);
             }
         } else if self.gather.is_full()
             || dispatch::is_refused(node, client, spec, args)

@@ -14,7 +14,7 @@ use scurry_ledger::{Code, Link, Rejection, SessionPage, check};
 use scurry_resp::table::{Memory, Spec, find};
 use scurry_resp::{
     CHAIN_CROSS_SLOT, ENDED_SESSION, OUT_OF_MEMORY, Requests, UNKNOWN_ACCOUNT, UNKNOWN_SESSION,
-    UNKNOWN_TRANSACTION, WRONG_TYPE,
+    UNKNOWN_TRANSACTION, WRONG_TYPE, slot,
 };
 use scurry_service::{
     AccountView, Answered, AuditView, HoldsView, Read, Refusal, Reply, Request, SessionView,
@@ -117,8 +117,8 @@ impl Node {
     }
 
     fn chain(&mut self, writes: &[Write]) -> Result<Reply, Refusal> {
-        let slots = self.shared.slots;
-        if writes.iter().any(|write| slots.owner_of(&write.account) != self.core) {
+        let slot_of = |write: &Write| slot(&write.account);
+        if writes.windows(2).any(|pair| slot_of(&pair[0]) != slot_of(&pair[1])) {
             return Err(Refusal::Store(CHAIN_CROSS_SLOT.to_owned()));
         }
         let Node { shard, chain_answers: answers, now, .. } = self;

@@ -208,7 +208,7 @@ pub(crate) fn execute(
             if node.tracking.is_active() {
                 client.command_done(spec);
             }
-            return Effect::None;
+            return refusal.effect(client);
         }
         (None, None) => Effect::None,
     };
@@ -247,22 +247,23 @@ pub(crate) fn finish(
     }
 }
 
-/// Checks whether a request may be executed by another core, and appends the error if not.
+/// Checks whether a request may be executed by another core. If not, appends the error and returns the effect on the
+/// connection.
 pub(crate) fn check(
     node: &mut Node,
     client: &mut Client,
     spec: &'static Spec,
     args: Args<'_>,
     out: &mut Vec<u8>,
-) -> bool {
+) -> Result<(), Effect> {
     client.command = spec.name;
     match refusal(node, client, spec, args) {
-        None => true,
+        None => Ok(()),
         Some(refusal) => {
             let begin = out.len();
             refusal.write(&mut Reply::new(out, client.protocol));
             count_refused(node, Some(spec), &out[begin..]);
-            false
+            Err(refusal.effect(client))
         }
     }
 }
@@ -376,6 +377,17 @@ impl Refusal<'_> {
         match self {
             Refusal::WrongArity(spec) => Some(spec),
             _ => None,
+        }
+    }
+
+    /// Returns the effect on the client's connection. One to the main port of a node that another node leads is closed:
+    /// a new connection to that port leads to the leader, while this one would be refused for ever.
+    fn effect(&self, client: &Client) -> Effect {
+        match self {
+            Refusal::Elsewhere(text) if text == cluster::ANOTHER_LEADS && !client.inside => {
+                Effect::Close
+            }
+            _ => Effect::None,
         }
     }
 

@@ -294,8 +294,12 @@ fn a_chain_by_mail_and_as_text_has_the_same_outcome() {
         let same = |outcome: Outcome| format!("{outcome:?}").replace("typed", "text");
         assert_eq!(same(by_mail), same(as_text), "{name}");
     }
-    let apart = Request::Chain(vec![debit("{1}a", "t", 1), debit("{b}b", "t", 1)]);
-    let refused = store.typed(&apart).expect_err("its accounts are of two cores");
-    assert!(refused.to_string().starts_with("CROSSSLOT"), "{refused}");
-    assert_eq!(store.text(&apart).expect_err("as well"), refused);
+    // Slots of the other core, and others of the same core.
+    for other in 0..16 {
+        let links = vec![debit(&format!("{{{other}}}a"), "t", 1), debit("{b}b", "t", 1)];
+        let apart = Request::Chain(links);
+        let refused = store.typed(&apart).expect_err("its accounts are of two slots");
+        assert!(refused.to_string().starts_with("CROSSSLOT"), "{refused}");
+        assert_eq!(store.text(&apart).expect_err("as well"), refused);
+    }
 }

@@ -56,9 +56,9 @@ impl TurnRequests<'_> {
             dispatch::refuse_unknown(node, client, args, self.out);
             return Some(Next::Go);
         };
-        if !dispatch::check(node, client, spec, args, self.out) {
+        if let Err(effect) = dispatch::check(node, client, spec, args, self.out) {
             spoil(client);
-            return Some(Next::Go);
+            return Some(Next::after_refusal(effect));
         }
         match spec.id {
             CommandId::Transaction(TransactionId::Multi) if !queueing => {

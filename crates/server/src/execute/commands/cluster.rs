@@ -5,7 +5,7 @@
 mod elsewhere;
 mod topology;
 
-pub(crate) use elsewhere::{elsewhere, not_here};
+pub(crate) use elsewhere::{ANOTHER_LEADS, elsewhere, not_here};
 pub(super) use topology::{Topology, point_id};
 
 use crate::execute::client::Client;

@@ -10,6 +10,10 @@ use scurry_group::view::{Member, View};
 use scurry_resp::table::Spec;
 use scurry_resp::{Args, slot};
 
+/// The last reply on a connection to the main port of a node that another node leads.
+pub(crate) const ANOTHER_LEADS: &str =
+    "READONLY another node leads now: connect again, and this port leads to it";
+
 /// Returns the error for a request that shows or changes the group's data, if this node does not execute it; None if it
 /// does.
 #[inline]
@@ -95,10 +99,7 @@ impl EntryPort<'_> {
             _ if is_here && !serves => not_yet(core),
             PortKind::Core => self.moved(leader, core, slot),
             // The client connected while this node led: clients take this error as the end of a primary.
-            PortKind::Main => {
-                "READONLY another node leads now: connect again, and this port leads to it"
-                    .to_owned()
-            }
+            PortKind::Main => ANOTHER_LEADS.to_owned(),
         })
     }
 
