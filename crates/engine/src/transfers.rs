@@ -17,6 +17,10 @@ pub struct PayeeStep {
     credit: Option<(Name, Name, i64)>,
     /// Term of the payer's shard in which the step was taken.
     term: u64,
+    /// Number of the step among those that the courier has taken.
+    number: u64,
+    /// When it was taken, by the clock of the payer's shard.
+    taken: Time,
 }
 
 /// What became of a step.
@@ -33,9 +37,11 @@ pub enum StepResult {
 /// The transfers of one shard that are under way.
 #[derive(Debug, Default)]
 pub struct Courier {
-    /// Transfers with a step whose result is awaited, each with the term in which the step was taken: at most one step
-    /// of a transfer is executed at a time.
-    under_way: BTreeMap<TransferName, u64>,
+    /// Transfers with a step whose result is awaited, each with the term in which the step was taken and the step's
+    /// number: at most one step of a transfer is executed at a time.
+    under_way: BTreeMap<TransferName, (u64, u64)>,
+    /// Number of the last step.
+    last: u64,
 }
 
 impl Courier {
@@ -43,15 +49,22 @@ impl Courier {
     /// have led the shard meanwhile.
     pub fn next_step(&mut self, shard: &mut Shard, now: Time, term: u64) -> Option<PayeeStep> {
         while let Some(name) = shard.transfers.pop_front() {
-            if self.under_way.get(&name) == Some(&term) {
+            if self.under_way.get(&name).is_some_and(|(of, _)| *of == term) {
                 continue;
             }
-            if let Some(step) = step(shard, now, &name, term) {
-                self.under_way.insert(name, term);
+            let number = self.last + 1;
+            if let Some(step) = step(shard, now, &name, (term, number)) {
+                self.last = number;
+                self.under_way.insert(name, (term, number));
                 return Some(step);
             }
         }
         None
+    }
+
+    /// Forgets the steps that are under way, whose results are ignored from now on: the shard was cleared.
+    pub fn forget_steps(&mut self) {
+        self.under_way.clear();
     }
 
     /// Takes the result of a step to the payer's account. Ignores that of another term: another leader may have
@@ -63,7 +76,7 @@ impl Courier {
         (step, result): (&PayeeStep, StepResult),
         term: u64,
     ) {
-        if step.term != term || self.under_way.get(&step.name) != Some(&term) {
+        if step.term != term || self.under_way.get(&step.name) != Some(&(term, step.number)) {
             return;
         }
         self.under_way.remove(&step.name);
@@ -88,7 +101,12 @@ impl Courier {
 }
 
 /// Returns the step that a transfer needs next; `None` if it was concluded.
-fn step(shard: &mut Shard, now: Time, name: &TransferName, term: u64) -> Option<PayeeStep> {
+fn step(
+    shard: &mut Shard,
+    now: Time,
+    name: &TransferName,
+    (term, number): (u64, u64),
+) -> Option<PayeeStep> {
     let key = shard.key(&name.payer);
     let account = shard.account_in_part(now, key, &NeededParts::session(&name.id)).ok()?;
     let TransferView { payee, bucket, unit, in_transit } = account.session(&name.id)?.transfer()?;
@@ -98,6 +116,8 @@ fn step(shard: &mut Shard, now: Time, name: &TransferName, term: u64) -> Option<
         receipt: receipt_id(&name.payer, &name.id)?.as_bytes().into(),
         credit: (in_transit > 0).then_some((bucket, unit, in_transit)),
         term,
+        number,
+        taken: now,
     })
 }
 
@@ -105,6 +125,11 @@ impl PayeeStep {
     /// Returns the account on which the step is executed.
     pub fn payee(&self) -> &[u8] {
         &self.payee
+    }
+
+    /// Returns when the step was taken, by the clock of the payer's shard.
+    pub fn taken(&self) -> Time {
+        self.taken
     }
 
     /// Executes the step on the payee's shard.
@@ -120,7 +145,9 @@ impl PayeeStep {
             Outcome::Answer { .. } => StepResult::Done,
             Outcome::Reject(rejection) => match rejection.bound {
                 Some(bound) if bound.wait_ms.is_some() => StepResult::Unknown,
-                _ => StepResult::Refused(rejection.code),
+                // The client must not take it for a refusal that a repetition may end.
+                Some(_) => StepResult::Refused(Code::NotApplicable),
+                None => StepResult::Refused(rejection.code),
             },
             Outcome::WrongType => StepResult::Refused(Code::UnknownAccount),
             Outcome::OutOfMemory => StepResult::Unknown,

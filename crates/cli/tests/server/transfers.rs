@@ -37,7 +37,7 @@ fn state(client: &mut Client) -> String {
     lines[4].clone()
 }
 
-/// Returns the units that an account without open holds has available and held.
+/// Returns the units that an account of one bucket has available and held.
 fn balance(client: &mut Client, account: &str) -> (i64, i64) {
     client.send(format!("SCUR.HOLDS {account}\r\n"));
     let mut lines = Vec::new();
@@ -47,7 +47,7 @@ fn balance(client: &mut Client, account: &str) -> (i64, i64) {
     assert_eq!(client.line(), "$-1", "no other page");
     let number = |line: &String| line.strip_prefix(':')?.parse().ok();
     let numbers: Vec<i64> = lines.iter().filter_map(number).collect();
-    let [_version, available, held] = numbers[..] else { panic!("{lines:?}") };
+    let [_version, available, held, ..] = numbers[..] else { panic!("{lines:?}") };
     (available, held)
 }
 
@@ -132,4 +132,39 @@ fn a_transfer_to_nobody_comes_back_from_another_thread() {
         }
     }
     assert_eq!(balance(&mut client, "ann"), (CREDIT, 0));
+}
+
+#[test]
+fn transfers_of_deleted_accounts_credit_no_account_of_the_same_name() {
+    let server = Server::start(&["--threads", "2"]);
+    let (mut payer, mut eraser) = (server.connect(), server.connect());
+    create(&mut payer);
+    for round in 0..200 {
+        let (payee, ids) = (ACCOUNTS[1 + round % 5], 0..20);
+        let transfers = ids.map(|id| format!("SCUR.TRANSFER ann t{id} cent 1 {payee} main\r\n"));
+        payer.send(transfers.collect::<String>());
+        let creates =
+            ACCOUNTS.map(|account| format!("SCUR.CREATE {account} BUCKET main cent {CREDIT}\r\n"));
+        eraser.send(format!("FLUSHALL FORCE\r\n{}", creates.concat()));
+        assert_eq!(eraser.line(), "+OK");
+        for _ in ACCOUNTS {
+            assert_eq!([(); 3].map(|()| eraser.line()), ["*2", "+OK", ":1"]);
+        }
+        for _ in 0..20 {
+            // Between the deletion and the creation there is no account.
+            if payer.line() == "*4" {
+                (0..4).for_each(|_| drop(payer.line()));
+            }
+        }
+        let mut tries = 0;
+        let all = loop {
+            let balances = [ACCOUNTS[0], payee].map(|account| balance(&mut payer, account));
+            if balances.iter().all(|(_, held)| *held == 0) {
+                break balances.iter().map(|(available, _)| available).sum::<i64>();
+            }
+            tries += 1;
+            assert!(tries < TRIES_MAX, "they are in transit: {balances:?}");
+        };
+        assert_eq!(all, 2 * CREDIT, "round {round}");
+    }
 }

@@ -21,7 +21,7 @@ use crate::users::PasswordChecks;
 use scurry_engine::{Courier, Key, PROBE_LEN_MAX, Shard};
 use scurry_group::view::View;
 use scurry_group::{APART_MS_MAX, Clock, Member, Reading};
-use scurry_ledger::Answer;
+use scurry_ledger::{Answer, Time};
 use scurry_resp::table::{CommandId, ConnectionId, Spec};
 use scurry_resp::{Args, ChainScratch, Scratch};
 use std::collections::VecDeque;
@@ -63,6 +63,8 @@ pub(crate) struct Node {
     pub(crate) calls: VecDeque<Call>,
     /// Transfers of this core's accounts that are under way.
     pub(crate) courier: Courier,
+    /// When all accounts of this core were deleted the last time: steps of transfers that were taken by then are void.
+    pub(crate) flushed_at: Time,
     /// Steps of other cores' transfers that wait to be executed here.
     pub(crate) transfer_steps: VecDeque<Box<TransferMail>>,
     /// Doors that have replies to hand out, to be woken at the end of the turn.
@@ -132,6 +134,7 @@ impl Node {
             chain_answers: Vec::new(),
             calls: VecDeque::new(),
             courier: Courier::default(),
+            flushed_at: Time(i64::MIN),
             transfer_steps: VecDeque::new(),
             answered_doors: Vec::new(),
             desk,
@@ -214,7 +217,7 @@ impl Node {
     }
 
     /// Reads the time; in a group it is aligned with the clocks of the other nodes.
-    fn read_clock(&self) -> Reading {
+    pub(super) fn read_clock(&self) -> Reading {
         let Some(group) = &self.group else { return self.clock.read() };
         let wall = self.clock.wall();
         self.clock.not_behind(Reading { time: group.time(wall), ..wall })

@@ -35,8 +35,11 @@ impl Node {
             && !self.is_frame_long()
             && let Some(mail) = self.transfer_steps.pop_front()
         {
-            // A step that another leader may have continued meanwhile is not executed.
-            let result = match mail.payee_term == self.term_of(self.core) {
+            // A step that another leader may have continued meanwhile is not executed, and neither is one from before
+            // all accounts were deleted.
+            let is_current =
+                mail.payee_term == self.term_of(self.core) && mail.step.taken() > self.flushed_at;
+            let result = match is_current {
                 true => self.execute_step(&mail.step),
                 false => StepResult::Unknown,
             };
@@ -52,6 +55,12 @@ impl Node {
         self.durable.note_shown();
         let term = self.term_of(self.core);
         self.courier.finish(&mut self.shard, self.now.time, (step, result), term);
+    }
+
+    /// Forgets the transfers of this core, whose accounts were all deleted.
+    pub(crate) fn forget_transfers(&mut self) {
+        self.courier.forget_steps();
+        self.flushed_at = self.read_clock().time;
     }
 
     fn execute_step(&mut self, step: &PayeeStep) -> StepResult {

@@ -138,6 +138,7 @@ pub(crate) fn flush_shard(node: &mut Node, args: Args<'_>, reply: &mut Reply<'_>
         return refuse_flush(args, reply);
     }
     node.shard.clear();
+    node.forget_transfers();
     node.drop_tracked();
     reply.ok();
 }
