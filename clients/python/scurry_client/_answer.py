@@ -31,20 +31,28 @@ def denial(command: Command[Any], reply: object) -> Denied:
         account = _account_of_link(command, reply.denied)
         denied = reply.replies[reply.denied - 1] if reply.denied else reply
     item = None
-    # By name, so that no kind of reply that has them is left out.
-    cause, allowed_at = getattr(denied, "cause", None), getattr(denied, "allowed_at", None)
+    # By name, so that no kind of reply that has it is left out.
+    cause = getattr(denied, "cause", None)
     if isinstance(denied, Answer):
         first = next((found for found in denied.items if found.code in DENIALS), None)
         if first is not None:
-            item, cause, allowed_at = first.key, first.cause, _latest(denied)
-    return Denied(code, cause, reply, item=item, account=account, allowed_at=allowed_at)
+            item, cause = first.key, first.cause
+    return Denied(code, cause, reply, item=item, account=account, allowed_at=_allowed_at(reply))
 
 
-def _latest(denied: Answer) -> int | None:
-    """Returns when all items that were denied would be allowed; None if time alone does not help one of them."""
-    times = [found.allowed_at for found in denied.items if found.code in DENIALS]
+def _allowed_at(reply: object) -> int | None:
+    """Returns when the limits allow all that they denied; None if time alone does not help a part of it."""
+    parts: list[Any] = []
+    if isinstance(reply, ChainAnswer):
+        # CHAIN_DENIED is the code of commands that others denied.
+        parts = [link for link in reply.replies if link.code in DENIALS and link.code != "CHAIN_DENIED"]
+    elif isinstance(reply, Answer):
+        parts = [item for item in reply.items if item.code in DENIALS]
+    if not parts:
+        return getattr(reply, "allowed_at", None)
+    times = [_allowed_at(part) for part in parts]
     known = [time for time in times if time is not None]
-    return max(known) if known and len(known) == len(times) else None
+    return max(known) if len(known) == len(times) else None
 
 
 def _account_of_link(command: Command[Any], number: int) -> str:

@@ -18,8 +18,8 @@ class Denied(ScurryError):
 
     `reason` is `balance`, `no_bucket`, `bucket`, `limit`, `chain` or `status`, or None when the server did not report
     it; `limit` is the id of the limit that was reached, `bucket` that of the bucket that has less; `allowed_at` is the
-    time, in ms since 1970, at which the limits would allow it if nothing else changes, or None where waiting does not
-    help; `item` is the first item that was denied; `reply` is the answer.
+    time, in ms since 1970, at which the limits would allow all that was denied if nothing else changes, or None where
+    waiting does not help; `item` is the first item that was denied; `reply` is the answer.
     """
 
     def __init__(

@@ -38,6 +38,7 @@ RATE = "{d}rate"  # Its limit `cap` has counted all of its 10, and lets the firs
 FEW = "{d}few"  # It has 10 cents.
 OWING = "{d}owing"  # It has 5 cents less than nothing, as far as its floor.
 FULL = "{d}full"  # It has as many open sessions as its limit `open` allows.
+LATER = "{d}later"  # As the first, but its limit lets the first half go within 150 minutes.
 SUSPENDED = "{d}suspended"
 CLOSED = "{d}closed"
 OTHER = "{d}other"  # Nothing denies it anything.
@@ -172,11 +173,11 @@ each_way = pytest.mark.parametrize(
 )
 
 
-def allowed_at(server: Server, amount: int = 5) -> int:
+def allowed_at(server: Server, amount: int = 5, account: str = RATE) -> int:
     """Returns the time that a question without this client is answered with."""
     with redis.Redis(port=server.port) as connection:
-        code, _, cause, time = connection.execute_command("SCUR.CHECK", RATE, "cent", amount)
-    assert (code, cause) == (b"CREDIT_LIMIT_REACHED", b"limit cap") and time > 0
+        code, _, cause, time = connection.execute_command("SCUR.CHECK", account, "cent", amount)
+    assert code == b"CREDIT_LIMIT_REACHED" and cause.startswith(b"limit ") and time > 0
     return int(time)
 
 
@@ -247,6 +248,24 @@ def test_items_that_are_denied_together_wait_for_the_last_of_them(server: Server
     # Waiting does not help the second one.
     denied = way.denial(server, commands.reserve(RATE, "s3", 0, items=asked(NO_BUCKET)))
     assert (denied.item, denied.limit, denied.allowed_at) == ("a", "cap", None)
+
+
+@each_way
+def test_commands_that_deny_their_chain_together_wait_for_the_last_of_them(server: Server, way: Way) -> None:
+    with Store.connect(server.url) as store:
+        store.create(LATER, buckets=[NewBucket("main", "cent", 1000)])
+        store.limit(LATER, "l1", "slow", unit="cent", amount=10, rate="5h")
+        store.debit(LATER, "used", "cent", 10)
+    first = commands.debit(RATE, "t1", "cent", 5)
+    dragged = commands.debit(OTHER, "t1", "cent", 1)
+    later = [ReserveItem("a", "cent", 5, 5), ReserveItem("b", "cent", 6, 6)]
+    denied = way.denial(server, commands.chain(dragged, first, commands.reserve(LATER, "s1", 0, items=later)))
+    assert (denied.account, denied.limit) == (RATE, "cap")
+    assert denied.allowed_at == allowed_at(server, 6, LATER)
+    # Waiting does not help the second one.
+    first = commands.debit(RATE, "t2", "cent", 5)
+    denied = way.denial(server, commands.chain(first, commands.debit(LATER, "t2", "cent", 11)))
+    assert (denied.account, denied.limit, denied.allowed_at) == (RATE, "cap", None)
 
 
 @each_way
