@@ -5,7 +5,7 @@ use crate::store::{
     DataDirectory, Progress, StatePoint, account_line, accounts_at, core_name, time_text,
 };
 use anyhow::{Context, Result, bail, ensure};
-use clap::Args;
+use clap::{ArgGroup, Args};
 use scurry_disk::Manifest;
 use scurry_ledger::{Account, SessionPage, Time};
 use scurry_service::{HoldView, HoldsView, Position};
@@ -23,14 +23,14 @@ const EXAMPLES: &str = "Examples:
 An entry of SCUR.STATEMENT has the position.";
 
 #[derive(Args, Debug)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, group(ArgGroup::new("shown").required(true).args(["account", "holds"])))]
 pub(crate) struct State {
     /// The backup, or any data directory
     #[arg(value_name = "BACKUP")]
     path: PathBuf,
 
     /// Show this account and its open holds
-    #[arg(long, value_name = "ID", required_unless_present = "holds")]
+    #[arg(long, value_name = "ID")]
     account: Option<String>,
 
     /// Show each open hold of all accounts, one a line. Those of the sessions that have asked for nothing for the

@@ -2,17 +2,66 @@
 //! here, so that no handler misinterprets it.
 
 use crate::problem::Problem;
-use axum::body::HttpBody;
+use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::Request;
 use axum::http::{self, HeaderValue, Method, StatusCode, Version, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use hyper::body::{Frame, SizeHint};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll};
 
-/// Passes a request on, or answers it with an error.
+/// Passes a request on, or answers it with an error. An answer before the end of the request's body says that the
+/// connection closes, since the library closes it then: a client would send its next request on it otherwise.
 pub(crate) async fn check(request: Request, next: Next) -> Response {
+    if request.body().is_end_stream() {
+        return answer(request, next).await;
+    }
+    let has_ended = Arc::new(AtomicBool::new(false));
+    let watch = |body| Body::new(WatchedBody { body, has_ended: Arc::clone(&has_ended) });
+    let mut response = answer(request.map(watch), next).await;
+    if !has_ended.load(Ordering::Relaxed) {
+        response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    }
+    response
+}
+
+async fn answer(request: Request, next: Next) -> Response {
     match refusal(&request) {
         Some(response) => response,
         None => next.run(request).await,
+    }
+}
+
+/// The body of a request, which notes when it was read to its end.
+struct WatchedBody {
+    body: Body,
+    has_ended: Arc<AtomicBool>,
+}
+
+impl HttpBody for WatchedBody {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        let polled = Pin::new(&mut self.body).poll_frame(context);
+        if matches!(polled, Poll::Ready(None)) || self.body.is_end_stream() {
+            self.has_ended.store(true, Ordering::Relaxed);
+        }
+        polled
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
     }
 }
 

@@ -21,7 +21,7 @@ pub(crate) fn of_read(
 
 /// Refuses a write that has a condition.
 pub(crate) fn of_write(headers: &HeaderMap) -> Result<(), Problem> {
-    for name in [header::IF_MATCH, header::IF_NONE_MATCH] {
+    for name in [header::IF_MATCH, header::IF_NONE_MATCH, header::IF_UNMODIFIED_SINCE] {
         if headers.contains_key(&name) {
             let why = format!(
                 "{name} is not honoured in a write, and nothing was written: the nodes cannot compare \

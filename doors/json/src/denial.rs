@@ -3,6 +3,7 @@
 
 use scurry_ledger::Code;
 use serde_json::{Map, Value};
+use std::collections::BTreeSet;
 
 /// Returns a sentence that says why an answer was denied.
 pub(crate) fn denial_sentence(code: Code, answer: &Map<String, Value>) -> String {
@@ -20,26 +21,40 @@ pub(crate) fn denial_sentence(code: Code, answer: &Map<String, Value>) -> String
     }
 }
 
-/// Returns when the limits allow all that they denied of an answer, ms; `None` if time alone does not help.
-pub(crate) fn allowed_at_ms(answer: &Map<String, Value>) -> Option<i64> {
+/// Returns when the limits allow all that they denied of an answer, ms; `None` if time alone does not help, or if it is
+/// not known when they allow all of the request: each item has its time as if it were asked alone, and several of one
+/// unit may need the same limit.
+pub(crate) fn allowed_at_ms(answer: &Map<String, Value>, request: &Value) -> Option<i64> {
     if let Some(answers) = answer.get("answers").and_then(Value::as_array) {
+        let commands = request.get("commands").and_then(Value::as_array)?;
         // Of a chain the commands that were denied by themselves.
-        let denied = answers.iter().filter_map(Value::as_object);
-        let denied = denied.filter(|one| cause(one).is_some_and(|(cause, _)| cause != "chain"));
-        return latest(denied);
+        let denied = answers.iter().filter_map(Value::as_object).zip(commands);
+        let denied = denied.filter(|(one, _)| cause(one).is_some_and(|(why, _)| why != "chain"));
+        return latest(denied.map(|(one, command)| allowed_at_ms(one, command)));
     }
     match answer.get("items").and_then(Value::as_array).filter(|items| !items.is_empty()) {
-        Some(items) => {
-            let items = items.iter().filter_map(Value::as_object);
-            latest(items.filter(|item| item.contains_key("cause")))
+        Some(items) if have_units_of_their_own(request) => {
+            let denied = items.iter().filter(|item| item.get("cause").is_some());
+            latest(denied.map(|item| item.get("allowed_at_ms").and_then(Value::as_i64)))
         }
+        Some(_) => None,
         None => answer.get("allowed_at_ms").and_then(Value::as_i64),
     }
 }
 
-fn latest<'a>(denied: impl Iterator<Item = &'a Map<String, Value>>) -> Option<i64> {
-    let times: Option<Vec<i64>> = denied.map(allowed_at_ms).collect();
+fn latest(times: impl Iterator<Item = Option<i64>>) -> Option<i64> {
+    let times: Option<Vec<i64>> = times.collect();
     times?.into_iter().max()
+}
+
+/// Reports whether a request has one item, or each of its items names a unit that no other one has.
+fn have_units_of_their_own(request: &Value) -> bool {
+    let Some(items) = request.get("items").and_then(Value::as_array) else { return false };
+    let mut units = BTreeSet::new();
+    items.len() == 1
+        || items.iter().all(|item| {
+            item.get("unit").and_then(Value::as_str).is_some_and(|unit| units.insert(unit))
+        })
 }
 
 /// Returns the cause of the first denial of an answer, and the limit or the bucket that it names.
@@ -84,16 +99,35 @@ mod tests {
 
     #[test]
     fn an_answer_is_allowed_when_the_last_of_its_denials_is() {
-        let at = |answer: Value| allowed_at_ms(answer.as_object().expect("an object"));
+        let at = |answer: Value, request: &Value| {
+            allowed_at_ms(answer.as_object().expect("an object"), request)
+        };
         let limit = |ms| json!({ "cause": "limit", "limit": "l", "allowed_at_ms": ms });
         let balance = json!({ "cause": "balance" });
-        assert_eq!((at(limit(5)), at(balance.clone())), (Some(5), None));
+        let none = json!({});
+        assert_eq!((at(limit(5), &none), at(balance.clone(), &none)), (Some(5), None));
         let granted = json!({ "granted": 5 });
         let items = json!({ "items": [limit(5), granted, limit(9), limit(7)] });
-        assert_eq!(at(items.clone()), Some(9));
-        assert_eq!(at(json!({ "items": [limit(5), balance.clone()] })), None);
+        let of = |units: &[&str]| json!({ "items": units.iter().map(|unit| json!({ "unit": unit })).collect::<Vec<_>>() });
+        let apart = of(&["a", "b", "c", "d"]);
+        assert_eq!(at(items.clone(), &apart), Some(9));
+        assert_eq!(at(json!({ "items": [limit(5), balance.clone()] }), &of(&["a", "b"])), None);
         let chain = json!({ "cause": "chain" });
         let of_chain = |last| json!({ "denied": 2, "answers": [chain, items, last] });
-        assert_eq!((at(of_chain(limit(11))), at(of_chain(balance))), (Some(11), None));
+        let commands = json!({ "commands": [{}, apart, {}] });
+        assert_eq!(at(of_chain(limit(11)), &commands), Some(11));
+        assert_eq!(at(of_chain(balance), &commands), None);
+    }
+
+    #[test]
+    fn items_that_may_need_one_limit_have_no_time_together() {
+        let denied = json!({ "items": [{}, { "cause": "limit", "allowed_at_ms": 5 }] });
+        let at = |request: Value| allowed_at_ms(denied.as_object().expect("an object"), &request);
+        assert_eq!(at(json!({ "items": [{ "unit": "a" }, { "unit": "b" }] })), Some(5));
+        assert_eq!(at(json!({ "items": [{ "unit": "a" }, { "unit": "a" }] })), None);
+        assert_eq!(at(json!({ "items": [{ "key": 1 }, { "key": 2 }] })), None);
+        let one = json!({ "items": [{ "cause": "limit", "allowed_at_ms": 5 }] });
+        let request = json!({ "items": [{ "key": 1 }] });
+        assert_eq!(allowed_at_ms(one.as_object().expect("an object"), &request), Some(5));
     }
 }

@@ -152,7 +152,7 @@ where
         }
     };
     let answer = answer.ok_or_else(wrong_shape)?;
-    Ok(respond(operation, answer))
+    Ok(respond(operation, answer, &input.body))
 }
 
 /// Header with a wait in milliseconds, as clients of language models read it.
@@ -165,7 +165,7 @@ fn put_wait(headers: &mut HeaderMap, wait_ms: i64) {
     headers.insert(RETRY_AFTER_MS, wait_ms.into());
 }
 
-fn respond(operation: &Operation, answer: Answer) -> Response {
+fn respond(operation: &Operation, answer: Answer, request: &[u8]) -> Response {
     let Answer { code, replayed, body } = answer;
     let mut response = if code.kind() == CodeKind::Denial {
         let status = StatusCode::from_u16(code.http()).unwrap_or(StatusCode::FORBIDDEN);
@@ -175,7 +175,8 @@ fn respond(operation: &Operation, answer: Answer) -> Response {
             _ => serde_json::Map::new(),
         };
         let why = denial::denial_sentence(code, &members);
-        let allowed_at_ms = denial::allowed_at_ms(&members);
+        let request = serde_json::from_slice(request).unwrap_or_default();
+        let allowed_at_ms = denial::allowed_at_ms(&members, &request);
         let mut response =
             Problem::of_code(code.name(), status, why).with_all(members).into_response();
         if let Some(at_ms) = allowed_at_ms {

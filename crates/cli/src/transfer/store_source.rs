@@ -2,11 +2,12 @@
 
 use super::copy::Source;
 use super::item::{ItemContent, TransferItem};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use scurry_cluster_client::Totals;
 use scurry_cluster_client::redis::{Cmd, Value, cmd};
 use scurry_cluster_client::{Address, Node, Store};
-use scurry_ledger::Time;
+use scurry_codec::decode_account;
+use scurry_ledger::{Account, Status, Time};
 use std::collections::VecDeque;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -254,7 +255,17 @@ fn read(node: &mut Node, listed: Vec<Listed>) -> Result<Vec<TransferItem>> {
 
 fn account(reply: Value) -> Result<Option<ItemContent>> {
     match reply {
-        Value::BulkString(image) => Ok(Some(ItemContent::Account { image })),
+        Value::BulkString(image) => {
+            let mut account = Account::empty(Status::Active);
+            decode_account(&image, &mut account)?;
+            // No store would take it.
+            ensure!(
+                !account.has_transfers(),
+                "a transfer of or to the account is under way: try again when SCUR.HOLDS of the payer shows it no \
+                 more"
+            );
+            Ok(Some(ItemContent::Account { image }))
+        }
         Value::ServerError(error) if error.code() == "UNKNOWN_ACCOUNT" => Ok(None),
         Value::ServerError(error) => bail!("{error}"),
         _ => bail!("SCUR.DUMP answers with something else"),

@@ -48,6 +48,24 @@ fn a_copy_needs_an_empty_target_and_keys_that_it_knows() {
 }
 
 #[test]
+fn an_account_in_a_transfer_is_not_exported() {
+    let dir = TempDir::new().expect("a directory");
+    let config = dir.path().join("limits.toml");
+    fs::write(&config, "[limits]\ntransactions_max = 1\n").expect("it is written");
+    let from = Server::start_with("1", &["--config", config.to_str().expect("text")]);
+    let mut client = store(&from.address());
+    ask(&mut client, "SCUR.CREATE alice BUCKET main cent 100");
+    ask(&mut client, "SCUR.CREATE bob BUCKET main cent 0");
+    // An account that remembers as many ids as it may takes no transfer now.
+    ask(&mut client, "SCUR.TOPUP bob full main 1");
+    ask(&mut client, "SCUR.TRANSFER alice gift cent 5 bob main");
+    let file = dir.path().join("file");
+    let file = file.to_str().expect("text");
+    scurry(&["export", "--from", &from.address(), "--out", file])
+        .refused(&["alice", "a transfer of or to the account is under way"]);
+}
+
+#[test]
 fn down_leaves_a_process_alone_that_has_got_the_number_of_a_node() {
     let dir = TempDir::new().expect("a directory");
     let mut other = Command::new("sleep").arg("60").spawn().expect("it starts");

@@ -34,6 +34,24 @@ fn a_value_that_is_too_long_is_refused() {
 }
 
 #[test]
+fn an_answer_before_the_end_of_a_body_says_that_the_connection_closes() {
+    let nodes = keeping(1);
+    let door = Door::open(&nodes);
+    // The rest of the body is never sent.
+    let body = "Transfer-Encoding: chunked\r\n\r\n5\r\nab";
+    for (request, status) in [("PUT /v0/entity?id=x", 501), ("PUT /v0/none", 404)] {
+        let head = format!("{request} HTTP/1.1\r\nHost: localhost\r\nIf-Match: *\r\n");
+        let answer = say(&door, format!("{head}{body}").as_bytes());
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{request}: {answer}");
+        assert!(answer.contains("connection: close\r\n"), "{request}: {answer}");
+    }
+    let put = "PUT /v0/entity?id=x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\nab";
+    let get = "GET /v0/entity?id=x HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+    let answers = say(&door, format!("{put}{get}").as_bytes());
+    assert_eq!(answers.matches("HTTP/1.1 20").count(), 2, "a body that was read ends nothing");
+}
+
+#[test]
 fn what_is_no_request_is_refused() {
     let nodes = keeping(1);
     let door = Door::open(&nodes);

@@ -91,7 +91,12 @@ fn a_read_is_answered_with_the_value_only_where_its_conditions_hold() {
 fn a_write_under_a_condition_is_refused_and_writes_nothing() {
     let nodes = keeping(1);
     let door = Door::open(&nodes);
-    for (header, value) in [("If-Match", "*"), ("If-Match", "\"1\""), ("If-None-Match", "*")] {
+    for (header, value) in [
+        ("If-Match", "*"),
+        ("If-Match", "\"1\""),
+        ("If-None-Match", "*"),
+        ("If-Unmodified-Since", "Sat, 01 Jan 2000 00:00:00 GMT"),
+    ] {
         for method in ["PUT", "DELETE"] {
             let reply = door.ask(&format!("{method} {ID}"), &[(header, value)], "");
             assert_eq!(reply.status, 501, "{method} {header}: {}", reply.body);

@@ -162,7 +162,7 @@ pub(super) fn delete(draft: &mut Draft<'_>, force: bool, if_txn: Option<&[u8]>) 
     if account.sessions_open() > 0 {
         return reject(
             Code::NotEmpty,
-            "the account has open sessions: end them with SCUR.RELEASE first",
+            "the account has open sessions: end them with SCUR.RELEASE first; a transfer ends by itself",
         );
     }
     // These comparisons compute no amount: they only ask whether anything is left in any bucket.

@@ -65,6 +65,10 @@ impl Session {
     }
 }
 
+const MISMATCH: &str = "the transfer id was used with another body: use a new one";
+const SESSION_EXISTS: &str =
+    "the id is that of a session of the account, open or ended: use another one for the transfer";
+
 /// Holds the amount, as a RESERVE of a session with one item.
 pub(super) fn begin(
     draft: &mut Draft<'_>,
@@ -75,10 +79,7 @@ pub(super) fn begin(
         && let TombstoneKind::Returned { digest, refusal } = known.kind
     {
         if !body.is(digest) {
-            return reject(
-                Code::RequestMismatch,
-                "the transfer id was used with another body: use a new one",
-            );
+            return reject(Code::RequestMismatch, MISMATCH);
         }
         return Err(returned(refusal));
     }
@@ -97,7 +98,11 @@ pub(super) fn begin(
     };
     let (session, items, blob) = (transfer.id, &[item], Some(blob.as_slice()));
     let request = SessionRequest { session, request: REQUEST, options, blob, items };
-    let outcome = reserve(draft, &request, body)?;
+    let outcome = reserve(draft, &request, body).map_err(|refused| match refused.code {
+        Code::RequestMismatch => Rejection { why: MISMATCH, ..refused },
+        Code::SessionExists => Rejection { why: SESSION_EXISTS, ..refused },
+        _ => refused,
+    })?;
     if let Outcome::Commit(Answer::Session { code: Code::Ok, .. }) = outcome {
         draft.record(Op::Transit(UnitAmount { unit: transfer.unit, amount: transfer.amount }));
     }
