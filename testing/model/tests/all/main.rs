@@ -9,6 +9,7 @@ mod keys;
 mod limits;
 mod property;
 mod rules;
+mod sessions;
 mod shard;
 mod spans;
 mod ticks;
