@@ -1,7 +1,9 @@
 //! `scurry backup`: copies a data directory into a new one, also while a server is running on the source.
 
 use crate::size::format_bytes;
-use crate::store::{CopiedCore, DataDirectory, Progress, Target, copy_core, core_name, count_text};
+use crate::store::{
+    CopiedCore, CoreSource, Cut, DataDirectory, Progress, Target, copy_core, core_name, count_text,
+};
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 use std::path::PathBuf;
@@ -32,10 +34,13 @@ impl Backup {
         let unfinished =
             || format!("the backup is not complete: remove {} and try again", self.to.display());
         let mut bar = Progress::new();
+        let cut = Cut::find(&source).with_context(unfinished)?;
         let (mut sum, mut sequences, mut is_grouped) = (0, Vec::new(), false);
         for (core, (_, path)) in (0..).zip(source.cores()) {
             let place = (manifest.generation, core);
-            let source = (&*path, source.least(core).with_context(unfinished)?);
+            let least = source.least(core).with_context(unfinished)?;
+            let end = cut.as_ref().map(|cut| cut.end(core));
+            let source = CoreSource { path: &path, least, end };
             let copied = copy_core(source, &target, place, &mut bar).with_context(unfinished)?;
             tell(&core_name(manifest.generation, core), &copied);
             sum += copied.bytes;
@@ -52,6 +57,7 @@ impl Backup {
             self.to.display()
         );
         target.finish(&sequences).with_context(unfinished)?;
+        cut.iter().for_each(Cut::tell_if_lowered);
         println!("backup in {}: {}, checked", self.to.display(), format_bytes(sum));
         if is_grouped {
             println!(

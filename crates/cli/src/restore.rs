@@ -2,8 +2,8 @@
 
 use crate::backup::tell;
 use crate::store::{
-    DataDirectory, Progress, Rebuilt, RestorePoint, Target, copy_core, core_name, count_text,
-    rebuild_core,
+    CoreSource, Cut, DataDirectory, Progress, Rebuilt, RestorePoint, Target, copy_core, core_name,
+    count_text, rebuild_core,
 };
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
@@ -37,7 +37,8 @@ pub(crate) struct Restore {
     #[arg(long, value_name = "N", conflicts_with = "core")]
     sequence: Option<u64>,
 
-    /// The same for core K, once for each core that is not restored to its end
+    /// The same for core K, once for each core that is not restored to its end. A transfer between accounts of two
+    /// cores may then be half in the store: money is lost or made
     #[arg(long, value_name = "K:N")]
     core: Vec<CorePoint>,
 
@@ -94,16 +95,22 @@ impl Restore {
             || format!("nothing was restored: remove {} before another try", self.to.display());
         let mut bar = Progress::new();
         let mut sequences = Vec::new();
+        let is_cut = points.is_empty() && !self.uncommitted;
+        let cut =
+            is_cut.then(|| Cut::find(&source)).transpose().with_context(unfinished)?.flatten();
         for (core, (_, path)) in (0..).zip(source.cores()) {
-            let source = (&*path, source.least(core).with_context(unfinished)?);
+            let least = source.least(core).with_context(unfinished)?;
+            let end = cut.as_ref().map(|cut| cut.end(core));
             let name = core_name(manifest.generation, core);
+            let is_committed = is_grouped && !self.uncommitted && !points.contains_key(&core);
             let point = match points.get(&core) {
                 Some(&sequence) => RestorePoint::Sequence(sequence),
                 None if is_grouped && self.uncommitted => RestorePoint::End,
-                None if is_grouped => RestorePoint::Committed,
+                None if is_grouped => end.map_or(RestorePoint::Committed, RestorePoint::Sequence),
                 None => {
                     // The whole core is restored, so its files are copied instead of rebuilt.
                     let place = (manifest.generation, core);
+                    let source = CoreSource { path: &path, least, end };
                     let copied =
                         copy_core(source, &target, place, &mut bar).with_context(unfinished)?;
                     tell(&name, &copied);
@@ -111,13 +118,13 @@ impl Restore {
                     continue;
                 }
             };
-            let of = (&manifest, core);
+            let (source, of) = ((&*path, least), (&manifest, core));
             let rebuilt =
                 rebuild_core(source, &target, of, point, &mut bar).with_context(unfinished)?;
             let Rebuilt { keys, point: at, committed, last } = rebuilt;
             sequences.push(at);
             println!("{name}: back at sequence {at} of {last}, {}", count_text(keys, "key"));
-            if point == RestorePoint::Committed && committed < last {
+            if is_committed && committed < last {
                 println!(
                     "{name}: it is not known of what is behind {committed} that it is committed: left out, unless \
                      you say --uncommitted"
@@ -125,6 +132,7 @@ impl Restore {
             }
         }
         target.finish(&sequences).with_context(unfinished)?;
+        cut.iter().for_each(Cut::tell_if_lowered);
         println!("restored to {}, checked", self.to.display());
         if is_grouped {
             println!(

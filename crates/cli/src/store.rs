@@ -2,6 +2,7 @@
 //! copy it, and format its records.
 
 mod copy;
+mod cut;
 mod directory;
 mod fact;
 mod line;
@@ -13,7 +14,8 @@ mod tally;
 mod target;
 mod text;
 
-pub(crate) use copy::{CopiedCore, copy_core};
+pub(crate) use copy::{CopiedCore, CoreSource, copy_core};
+pub(crate) use cut::Cut;
 pub(crate) use directory::{DataDirectory, PathKind, core_name};
 pub(crate) use line::{account_line, entry_line, record_line};
 pub(crate) use pinned::CoreFiles;

@@ -204,6 +204,11 @@ impl FrameWriter {
         self.latest = self.latest.max(at);
     }
 
+    /// Ensures that no frame that is sealed from now on has a time before `at`.
+    pub fn not_before(&mut self, at: Time) {
+        self.latest = self.latest.max(at);
+    }
+
     /// Moves the sealed frames to `out`, and reuses its buffer; the old content of `out` is lost.
     pub fn take_sealed(&mut self, out: &mut Vec<u8>) {
         // The open frame is copied to the other buffer, and the buffers are swapped: sealed frames are not copied.

@@ -1,11 +1,15 @@
 //! Copies a core: every intact snapshot and segment, checked before and after.
 
 use super::progress::Progress;
-use super::survey::{CoreSurvey, ensure_not_overtaken, surveyed};
+use super::survey::{CoreSurvey, EndError, ensure_not_overtaken, surveyed};
 use super::target::Target;
 use super::{CoreFiles, core_name};
 use anyhow::{Context, Result, bail, ensure};
-use scurry_engine::{BASE_NAME, Disk, File, RequiredExtent, segment_name, snapshot_name};
+use scurry_codec::{FrameWriter, LogEntry, LogFormat, Sequence, content_of, put_entry};
+use scurry_engine::{
+    BASE_NAME, Disk, File, History, LogId, RequiredExtent, segment_name, snapshot_name,
+};
+use scurry_ledger::Time;
 use std::path::Path;
 
 /// Bytes copied at once.
@@ -26,9 +30,19 @@ pub(crate) struct CopiedCore {
     pub(crate) notes: Vec<String>,
 }
 
-/// Copies a core's files to a target. `generation` and `core` name it; `least` is the least extent of the files.
+/// A core to be copied.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CoreSource<'a> {
+    pub(crate) path: &'a Path,
+    /// Least extent of the files.
+    pub(crate) least: RequiredExtent,
+    /// Sequence after which nothing is copied; None for the end of the log.
+    pub(crate) end: Option<u64>,
+}
+
+/// Copies a core's files to a target. `generation` and `core` name it.
 pub(crate) fn copy_core(
-    (source, least): (&Path, RequiredExtent),
+    CoreSource { path: source, least, end }: CoreSource<'_>,
     target: &Target,
     (generation, core): (u32, u16),
     bar: &mut Progress,
@@ -37,8 +51,17 @@ pub(crate) fn copy_core(
     let (mut differing, mut overtaken) = (0, 0);
     while differing < TRIES {
         ensure_not_overtaken(overtaken, source)?;
-        let (mut pinned, survey) = surveyed(source, least, bar, &format!("{name}: reading"))?;
+        let (mut pinned, mut survey) = surveyed(source, least, bar, &format!("{name}: reading"))?;
         ensure_recoverable(&survey, source)?;
+        let ended = match survey.end_at(&mut pinned, end.unwrap_or(u64::MAX), source) {
+            Ok(ended) => ended,
+            Err(EndError::Gone(text)) => bail!(text),
+            Err(EndError::Log(_)) if pinned.is_overtaken() => {
+                overtaken += 1;
+                continue;
+            }
+            Err(EndError::Log(error)) => return Err(error.into()),
+        };
         let files = files(&mut pinned, &survey)?;
         let bytes = files.iter().map(|(_, len)| len).sum();
         let mut directory = target.core(core)?;
@@ -51,12 +74,20 @@ pub(crate) fn copy_core(
             copy_file(&mut pinned, &mut directory, file, *len, bar)
                 .with_context(|| format!("cannot copy {}", source.join(file).display()))?;
         }
+        let end = ended.end.filter(|_| survey.group.is_some());
+        if let Some((end, log)) = end.zip(survey.log) {
+            mark_committed(&mut directory, log, end, &mut survey)?;
+        }
         directory.sync_dir()?;
         bar.end();
         let label = format!("{name}: checking the copy");
+        let least = RequiredExtent { sequence: least.sequence.min(survey.last()), ..least };
         let (_, copy) = surveyed(&target.core_path(core), least, bar, &label)?;
         if is_same(&survey, &copy) {
-            let notes = notes(&survey, &name);
+            let mut notes = notes(&survey, &name);
+            let later =
+                |file: &String| format!("{name}: {file} was left out: it is newer than the copy");
+            notes.extend(ended.snapshots.iter().map(later));
             ensure_caught_up(&copy, source)?;
             let committed = copy.group.as_ref().map(|group| group.committed.sequence.get());
             return Ok(CopiedCore {
@@ -141,6 +172,30 @@ fn copy_file(
         bar.add(read as u64);
     }
     Ok(to.sync()?)
+}
+
+/// Adds a mark to the copy of a group's log: the frames that called its last entries committed are after its end.
+fn mark_committed(
+    directory: &mut impl Disk,
+    log: LogId,
+    (end, at): (History, Time),
+    survey: &mut CoreSurvey,
+) -> Result<()> {
+    let (seal, last) = (log.seal_in(LogFormat::Replicated), survey.last());
+    let Some(segment) = survey.segments.last_mut() else { return Ok(()) };
+    let mut writer = FrameWriter::new(seal, last + 1);
+    writer.seal(0, at);
+    let mut mark = Vec::new();
+    writer.take_sealed(&mut mark);
+    let History { term, index, chain } = end;
+    let content = content_of(seal, &mark).context("a mark is shorter than its header")?;
+    let entry = LogEntry { term, index, committed: index, chain, content };
+    put_entry(seal, &mut mark, &entry, Sequence(last));
+    let mut file = directory.open(&segment_name(segment.first))?;
+    file.write_at(segment.end, &mark)?;
+    file.sync()?;
+    segment.end += mark.len() as u64;
+    Ok(())
 }
 
 fn is_same(source: &CoreSurvey, copy: &CoreSurvey) -> bool {

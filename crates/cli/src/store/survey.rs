@@ -12,11 +12,11 @@ use anyhow::{Result, ensure};
 pub(crate) use group::GroupSurvey;
 use log::read_log;
 use scurry_codec::{
-    LogBase, SegmentHeader, SnapshotEntry, SnapshotFooter, SnapshotHeader, decode_account,
+    LogBase, SegmentHeader, Sequence, SnapshotEntry, SnapshotFooter, SnapshotHeader, decode_account,
 };
 use scurry_engine::{
-    BASE_NAME, DiscardedTail, Disk, File, LogId, RecoveryError, RequiredExtent, SnapshotReader,
-    checksum, segment_name, segment_of, snapshot_name,
+    BASE_NAME, DiscardedTail, Disk, File, History, LogError, LogId, RecoveryError, RequiredExtent,
+    SnapshotReader, checksum, segment_name, segment_of, snapshot_name,
 };
 use scurry_ledger::{Account, Status, Time};
 use std::path::Path;
@@ -81,6 +81,40 @@ pub(crate) struct SnapshotSurvey {
     pub(crate) len: u64,
 }
 
+/// What a survey has left out, and the end of the log before it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct EndedSurvey {
+    /// Names of snapshots that show later records.
+    pub(super) snapshots: Vec<String>,
+    /// The end of a group's log, and the time of its last frame. None if nothing is left out, or no frame is left.
+    pub(super) end: Option<(History, Time)>,
+}
+
+/// Why a survey cannot end at a sequence.
+#[derive(Debug)]
+pub(super) enum EndError {
+    /// The log cannot be read: the server may reuse a segment.
+    Log(LogError),
+    /// Nothing is left that shows the state there.
+    Gone(String),
+}
+
+impl SegmentSurvey {
+    /// Returns the contents of a segment that has no frame.
+    fn empty(first: u64) -> SegmentSurvey {
+        SegmentSurvey {
+            first,
+            next: first,
+            frames: 0,
+            marks: 0,
+            records: CountsByKind::default(),
+            end: SegmentHeader::LEN as u64,
+            times: None,
+            synced: 0,
+        }
+    }
+}
+
 impl CoreSurvey {
     /// Reports whether no fault was found.
     pub(crate) fn is_sound(&self) -> bool {
@@ -115,6 +149,43 @@ impl CoreSurvey {
             self.segments.first().is_none_or(|segment| segment.first <= 1) && !self.least.snapshot;
         let begun = self.snapshots.iter().map(|snapshot| snapshot.footer.as_of).min();
         if from_start { 0 } else { begun.unwrap_or(0) }
+    }
+}
+
+impl CoreSurvey {
+    /// Leaves out what is after a sequence, up to which a group's log is known to be committed: records, and the
+    /// snapshots that show them, whose names are returned. Fails if what is left shows no state.
+    pub(super) fn end_at(
+        &mut self,
+        pinned: &mut CoreFiles,
+        last: u64,
+        directory: &Path,
+    ) -> Result<EndedSurvey, EndError> {
+        let mut ended = EndedSurvey::default();
+        let Some(log) = self.log.filter(|_| self.last() > last) else { return Ok(ended) };
+        ended.end = log::end_log_at(pinned, log, last, self).map_err(EndError::Log)?;
+        let (kept, later) =
+            self.snapshots.drain(..).partition(|snapshot| snapshot.footer.as_of <= last);
+        self.snapshots = kept;
+        let later: Vec<SnapshotSurvey> = later;
+        ended.snapshots = later.iter().map(|snapshot| snapshot_name(snapshot.begun)).collect();
+        let mut base = None;
+        if let Some(group) = &mut self.group {
+            (group.last, group.committed.sequence) = (Sequence(last), Sequence(last));
+            base = group.base.as_ref().map(|base| base.sequence.get());
+        }
+        let first = self.segments.first().map_or(last + 1, |segment| segment.first);
+        let is_from_start = first <= 1 && base.is_none() && !self.least.snapshot;
+        let is_after = base.is_some_and(|base| base > last);
+        if is_after || self.snapshots.is_empty() && !is_from_start {
+            return Err(EndError::Gone(format!(
+                "{}: the server has written its snapshots anew since the copy was begun, and has removed the log before \
+                 them: try again when no snapshot is being written (INFO persistence), or start it with a longer \
+                 --snapshot-log",
+                directory.display()
+            )));
+        }
+        Ok(ended)
     }
 }
 

@@ -238,6 +238,14 @@ fn times_of_frames_never_go_back() {
         writer.take_sealed(&mut bytes);
         assert_eq!((frame(&bytes).at(), writer.latest()), (Time(expected), Time(expected)));
     }
+    // Nor is a frame earlier than one of another log that it follows, which may be open already.
+    writer.remove(b"key");
+    for (other, expected) in [(60, 60), (55, 60)] {
+        writer.not_before(Time(other));
+        writer.seal(0, Time(52));
+        writer.take_sealed(&mut bytes);
+        assert_eq!(frame(&bytes).at(), Time(expected));
+    }
 }
 
 #[test]

@@ -47,7 +47,7 @@ impl Core {
         if core == self.node.core {
             self.read(message);
         } else {
-            self.node.mesh.send(core, message);
+            self.node.send_released(core, message);
         }
     }
 
@@ -81,8 +81,14 @@ impl Core {
                     self.close(sender.connection);
                 }
             }
-            Message::TransferStep(mail) => self.node.transfer_steps.push_back(mail),
-            Message::TransferResult(mail, result) => self.node.finish_step(&mail.step, result),
+            Message::TransferStep(mail) => {
+                self.node.note_transfer_mail(&mail);
+                self.node.transfer_steps.push_back(mail);
+            }
+            Message::TransferResult(mail, result) => {
+                self.node.note_transfer_mail(&mail);
+                self.node.finish_step(&mail.step, result);
+            }
             Message::Monitor(lines) => self.show(&lines),
             Message::Invalidate(news) => self.invalidate(&news),
             // Another core may know later that this node leads no more.

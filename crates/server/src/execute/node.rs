@@ -287,7 +287,7 @@ impl Node {
     /// Sends a message that shows the shard's present state as soon as that state is durable.
     pub(crate) fn send_when_durable(&mut self, core: u16, message: Message) {
         match self.pending() {
-            None => self.mesh.send(core, message),
+            None => self.send_released(core, message),
             Some(sequence) => self.durable.hold(sequence, HeldOutput::Mail(core, message)),
         }
     }

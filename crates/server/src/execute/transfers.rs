@@ -4,6 +4,7 @@
 use crate::execute::node::Node;
 use crate::mail::message::{Message, TransferMail};
 use scurry_engine::{PayeeStep, StepResult};
+use scurry_ledger::Time;
 use scurry_resp::table::{Spec, find};
 
 impl Node {
@@ -24,7 +25,8 @@ impl Node {
                 continue;
             }
             self.durable.note_shown();
-            let mail = TransferMail { payer: self.core, payee_term: self.term_of(core), step };
+            let (payer, payee_term) = (self.core, self.term_of(core));
+            let mail = TransferMail { payer, payee_term, logged_at: Time(i64::MIN), step };
             self.send_when_durable(core, Message::TransferStep(Box::new(mail)));
         }
     }
@@ -61,6 +63,24 @@ impl Node {
     pub(crate) fn forget_transfers(&mut self) {
         self.courier.forget_steps();
         self.flushed_at = self.read_clock().time;
+    }
+
+    /// Takes note of a step or a result that another core has sent: this core's log gets no time before that of the
+    /// frame in which the sender logged the step before. The cores' times can differ, where a clock was set back or where
+    /// the leaders before were ahead. A backup ends all logs at one time, so without this its copy might have a step and
+    /// not the step before it.
+    pub(crate) fn note_transfer_mail(&mut self, mail: &TransferMail) {
+        if let Some(journal) = self.shard.journal() {
+            journal.not_before(mail.logged_at);
+        }
+    }
+
+    /// Sends a message that need not wait for the log any more.
+    pub(crate) fn send_released(&mut self, core: u16, mut message: Message) {
+        if let Some(journal) = self.shard.journal() {
+            message.note_logged_at(journal.latest());
+        }
+        self.mesh.send(core, message);
     }
 
     fn execute_step(&mut self, step: &PayeeStep) -> StepResult {

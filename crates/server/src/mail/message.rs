@@ -7,7 +7,7 @@ use crate::net::port::Port;
 use crate::ticket::{Sender, Ticket};
 use mio::net::TcpStream;
 use scurry_engine::{LowThresholds, PayeeStep, StepResult, TimeRange};
-use scurry_ledger::{Id, Name};
+use scurry_ledger::{Id, Name, Time};
 use scurry_resp::{Protocol, WatchStart};
 use std::net::SocketAddr;
 use std::sync::{Arc, mpsc};
@@ -63,6 +63,14 @@ impl Message {
         }
     }
 
+    /// Notes the time of the sender's newest frame in a step of a transfer, which is sent once the step before it is in
+    /// a frame.
+    pub(crate) fn note_logged_at(&mut self, at: Time) {
+        if let Message::TransferStep(mail) | Message::TransferResult(mail, _) = self {
+            mail.logged_at = at;
+        }
+    }
+
     /// Returns the message to send in place of one that cannot be sent: it ends the receiver's wait. `None` if no
     /// receiver waits.
     pub(crate) fn lost(self) -> Option<Message> {
@@ -86,6 +94,8 @@ pub(crate) struct TransferMail {
     pub(crate) payer: u16,
     /// Term of the payee's shard, as the payer's core knows it.
     pub(crate) payee_term: u64,
+    /// Time of the sender's newest frame when this was sent: of the frame with the step before it, or of a later one.
+    pub(crate) logged_at: Time,
     pub(crate) step: PayeeStep,
 }
 

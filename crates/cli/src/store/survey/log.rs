@@ -5,8 +5,8 @@ use super::super::line::kind_of;
 use super::super::progress::Progress;
 use super::super::tally::CountsByKind;
 use super::{CoreSurvey, SegmentSurvey};
-use scurry_codec::{Record, SegmentHeader, decode_account, decode_change};
-use scurry_engine::{LogError, LogId, LogReader, segment_name, segment_of};
+use scurry_codec::{Record, decode_account, decode_change};
+use scurry_engine::{History, LogError, LogId, LogReader, segment_name, segment_of};
 use scurry_ledger::{Account, Change, Status, Time};
 
 /// Reads the log. After damage it continues with the next segment.
@@ -19,7 +19,7 @@ pub(super) fn read_log(
     let mut from = pinned.segments().first().copied();
     while let Some(first) = from {
         from = None;
-        if let Err(error) = read_log_from(pinned, log, first, survey, bar) {
+        if let Err(error) = read_log_from(pinned, log, first, u64::MAX, survey, bar) {
             let file = match &error {
                 LogError::Header { file, .. }
                 | LogError::Stale { file, .. }
@@ -35,20 +35,48 @@ pub(super) fn read_log(
     }
 }
 
+/// Leaves out what the log has after a sequence, which is the last one of a frame. Returns the end of a group's log there.
+pub(super) fn end_log_at(
+    pinned: &mut CoreFiles,
+    log: LogId,
+    last: u64,
+    survey: &mut CoreSurvey,
+) -> Result<Option<(History, Time)>, LogError> {
+    let kept = survey.segments.partition_point(|segment| segment.first <= last);
+    (survey.cut, survey.cut_off) = (None, Vec::new());
+    if kept == 0 {
+        // A snapshot needs a log after it, even if that is empty.
+        survey.segments.retain(|segment| segment.first == last + 1);
+        for segment in &mut survey.segments {
+            *segment = SegmentSurvey::empty(segment.first);
+        }
+        return Ok(None);
+    }
+    let first = survey.segments[kept - 1].first;
+    survey.segments.truncate(kept - 1);
+    read_log_from(pinned, log, first, last, survey, &mut Progress::new())
+}
+
+/// Reads the log up to a sequence. Returns the end of a group's log there, and the time of its last frame.
 fn read_log_from(
     pinned: &mut CoreFiles,
     log: LogId,
     first: u64,
+    last: u64,
     survey: &mut CoreSurvey,
     bar: &mut Progress,
-) -> Result<(), LogError> {
+) -> Result<Option<(History, Time)>, LogError> {
     let all = pinned.segments();
     let mut reader = LogReader::new(pinned, log, first)?.in_group();
+    let mut end = None;
     let mut change = Change { at: Time(0), ops: Vec::new() };
     loop {
         let mut records = CountsByKind::default();
         let mut broken = None;
         let Some(frame) = reader.frame()? else { break };
+        if frame.first() > last {
+            return Ok(end);
+        }
         let (first, next, at, synced) = (frame.first(), frame.next(), frame.at(), frame.synced());
         let (mut sequence, len) = (first, frame.len() as u64);
         let mut all_records = frame.records();
@@ -65,7 +93,8 @@ fn read_log_from(
             }
             sequence += 1;
         }
-        survey.is_replicated |= reader.history().is_some();
+        end = reader.history().map(|history| (history, at));
+        survey.is_replicated |= end.is_some();
         let Some((segment, end)) = reader.position() else { break };
         if let Some((sequence, error)) = broken {
             let offset = end - len;
@@ -91,7 +120,7 @@ fn read_log_from(
         begin_segments(survey, &left, last);
         survey.cut_off = pinned.segments().into_iter().filter(|&first| first > last).collect();
     }
-    Ok(())
+    Ok(end)
 }
 
 /// Adds a segment to the survey, and the segments before it that have no frame.
@@ -99,16 +128,7 @@ fn begin_segments(survey: &mut CoreSurvey, all: &[u64], to: u64) {
     let after = survey.segments.last().map(|segment| segment.first);
     for &first in all.iter().filter(|&&first| after.is_none_or(|last| first > last) && first <= to)
     {
-        survey.segments.push(SegmentSurvey {
-            first,
-            next: first,
-            frames: 0,
-            marks: 0,
-            records: CountsByKind::default(),
-            end: SegmentHeader::LEN as u64,
-            times: None,
-            synced: 0,
-        });
+        survey.segments.push(SegmentSurvey::empty(first));
     }
 }
 
