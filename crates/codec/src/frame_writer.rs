@@ -201,7 +201,7 @@ impl FrameWriter {
             "a writer follows others while it has written nothing"
         );
         self.first = next;
-        self.latest = self.latest.max(at);
+        self.not_before(at);
     }
 
     /// Ensures that no frame that is sealed from now on has a time before `at`.

@@ -179,7 +179,7 @@ impl CoreSurvey {
         let is_after = base.is_some_and(|base| base > last);
         if is_after || self.snapshots.is_empty() && !is_from_start {
             return Err(EndError::Gone(format!(
-                "{}: the server has written its snapshots anew since the copy was begun, and has removed the log before \
+                "{}: the server has written two snapshots since the copy was begun, and has removed the log before \
                  them: try again when no snapshot is being written (INFO persistence), or start it with a longer \
                  --snapshot-log",
                 directory.display()
