@@ -79,6 +79,10 @@ const LINE_LEN: usize = 64;
 /// Most bytes of an entry that are preloaded before use: an account of the usual size.
 const TOUCHED_LEN_MAX: usize = 6 * LINE_LEN;
 
+/// Length in bytes above which an account that has outgrown its block gets room for an eighth more: each id that it
+/// remembers makes it longer.
+const GROWN_LEN: usize = 512;
+
 /// The bit of the tag for an entry that expires.
 const EXPIRES: u8 = 4;
 
@@ -198,6 +202,8 @@ impl TableEntry {
         let end = start + value.len();
         let len = allocation_len(end);
         if len > self.0.len() || len + len / 4 < self.0.len() {
+            let is_growing = len > self.0.len() && len > GROWN_LEN;
+            let len = if is_growing { allocation_len(end + end / 8) } else { len };
             let mut block = blocks.allocate(len);
             block[..start].copy_from_slice(&self.0[..start]);
             blocks.keep(std::mem::replace(&mut self.0, block));

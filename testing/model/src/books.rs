@@ -1,7 +1,7 @@
 //! Several accounts, each a pair of ledger and model, and chains of commands on them. Every step compares everything
 //! that both can show, and checks the invariants.
 
-use crate::pair::is_below;
+use crate::pair::{is_below, may_be_forgotten};
 use crate::{Event, ModelChainResult, Op, Pair, StepResult, execute_chain, invariants, with_links};
 use scurry_ledger::{Account, Answer, ChainDecision, Change, Code, Limits, Time, decide_chain};
 use std::collections::BTreeMap;
@@ -125,8 +125,8 @@ impl PairedAccounts {
         // I7: repeating the chain is a replay, unless a part of it is not remembered at all.
         let is_kept = |(at, answer): (usize, &Answer)| {
             let closed = matches!(answer, Answer::Session { version: 0, .. });
-            let forgotten = closed && self.limits.tombstone_ms == 0;
-            !forgotten && (closed || !is_below(was[at], ops[at], &self.limits))
+            !may_be_forgotten(answer, &self.limits)
+                && (closed || !is_below(was[at], ops[at], &self.limits))
         };
         let again = self.decide(at, chain);
         if answers.iter().enumerate().all(is_kept)

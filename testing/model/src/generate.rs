@@ -49,7 +49,10 @@ impl Generator {
             transactions_max: 2 + random.below(12),
             blob_len_max: 3,
             tombstone_ms: random.pick(&[0, 1, 40, 40, 240]),
-            transaction_ms: random.pick(&[1, 30, 100, 1_000]),
+            transaction_ms: match random.pick(&[1, 30, 100, 1_000]) {
+                _ if seed % 16 == 5 => 0,
+                some => some,
+            },
             validity_ms_default: random.pick(&[10, 60, 100, 300]),
             tcc_ms_max: random.pick(&[60, 200, 1_000, 1_000]),
             overrun_default: random.pick(&[Overrun::Overdraw, Overrun::Clamp]),

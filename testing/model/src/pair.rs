@@ -151,7 +151,7 @@ impl Pair {
     /// only the number is.
     fn repeated(&self, op: &Op, answer: &Answer, at: Time, below: bool) -> Checked {
         let closed = matches!(answer, Answer::Session { version: 0, .. });
-        if !op.has_id() || (closed && self.limits.tombstone_ms == 0) {
+        if !op.has_id() || may_be_forgotten(answer, &self.limits) {
             return Ok(());
         }
         let again = op.with(|command| decide(self.account.as_ref(), command, at, &self.limits));
@@ -224,5 +224,16 @@ impl Pair {
             same("CHECK", &Some(ledger), &model)?;
         }
         Ok(())
+    }
+}
+
+/// Reports whether an answer may be forgotten in the Change that gave it.
+pub(crate) fn may_be_forgotten(answer: &Answer, limits: &Limits) -> bool {
+    let anything = limits.transaction_ms == 0;
+    match answer {
+        // Late use may be remembered by the tombstone or by itself.
+        Answer::Session { version: 0, .. } => anything || limits.tombstone_ms == 0,
+        Answer::Session { .. } => false,
+        _ => anything,
     }
 }

@@ -61,9 +61,14 @@ pub(super) fn remember(
     let BalanceOutcome { code, amount, cause, parts, items } = done;
     let id = Id::new(txn).unwrap_or(Id::EMPTY);
     let digest = body.digest();
+    // With `transaction_ms` 0 the id is forgotten in the same Change, and not by a timer's.
+    let is_over = forget_at <= draft.now;
     let transaction =
         Transaction { id, forget_at, digest, code, version, amount, cause, parts, items };
     draft.record(Op::Remember(Box::new(transaction)));
+    if is_over {
+        draft.record(Op::Forget);
+    }
 }
 
 /// Checks that there is room to remember the transaction id. This is the last check before a command is carried out.

@@ -54,7 +54,7 @@ pub(super) fn execute(
     let (parts, has_items) = (effect.parts, matches!(command, Command::DebitItems { .. }));
     let answer_kept = answer.clone();
     let new = Transaction { id: txn, body, answer: answer_kept, forget, parts, has_items };
-    state.transactions.push(new);
+    state.remember(context.now, new);
     Ok(answer)
 }
 
@@ -72,7 +72,7 @@ pub(super) fn deny(
     let forget = context.now.saturating_add(context.limits.transaction_ms);
     let (id, answer_kept) = (id(txn)?, answer.clone());
     let new = Transaction { id, body, answer: answer_kept, forget, parts: None, has_items: false };
-    state.transactions.push(new);
+    state.remember(context.now, new);
     Ok(answer)
 }
 

@@ -83,7 +83,8 @@ fn remember(
     let Some(id) = txn else { return };
     let forget = context.now.saturating_add(context.limits.transaction_ms);
     let (answer, parts) = (answer.clone(), None);
-    state.transactions.push(Transaction { id, body, answer, forget, parts, has_items: false });
+    let new = Transaction { id, body, answer, forget, parts, has_items: false };
+    state.remember(context.now, new);
 }
 
 /// Reports whether the validity, if set, has not ended yet.

@@ -484,6 +484,13 @@ impl State {
         self.closed.iter().filter(move |closed| closed.forget > now)
     }
 
+    /// Remembers a transaction, unless it would be forgotten at once.
+    pub(crate) fn remember(&mut self, now: i64, transaction: Transaction) {
+        if transaction.forget > now {
+            self.transactions.push(transaction);
+        }
+    }
+
     /// Returns the transactions that are remembered.
     pub(crate) fn remembered(&self, now: i64) -> impl Iterator<Item = &Transaction> {
         self.transactions.iter().filter(move |transaction| transaction.forget > now)
