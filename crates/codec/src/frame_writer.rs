@@ -138,6 +138,13 @@ impl FrameWriter {
         self.end = pen.end();
     }
 
+    /// Writes what the leader's memory has: bytes of a [`StateDigest`](crate::StateDigest).
+    pub fn digest(&mut self, digest: &[u8]) {
+        let (mut pen, _) = self.record(kind::DIGEST);
+        pen.string(digest);
+        self.end = pen.end();
+    }
+
     /// Returns the sequence of the next record. Sequences saturate at the greatest number.
     pub fn next(&self) -> u64 {
         self.first.saturating_add(u64::from(self.count))

@@ -32,6 +32,7 @@ mod record;
 mod records;
 mod session_terms;
 mod snapshot;
+mod state_digest;
 mod untrusted_image;
 mod varint;
 mod window;
@@ -63,4 +64,5 @@ pub use passed::{
 pub use record::{Balance, Record, RecordError};
 pub use records::Records;
 pub use snapshot::{SnapshotFooter, SnapshotHeader};
+pub use state_digest::StateDigest;
 pub use untrusted_image::{IMAGE_LEN_MAX, UntrustedImageError, decode_foreign_account};

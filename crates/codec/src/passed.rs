@@ -83,7 +83,7 @@ pub(crate) fn pass<'a>(
         RecordSubject::Key(id)
     } else {
         match take_other(from, byte)? {
-            Record::Group { .. } => RecordSubject::Nothing,
+            Record::Group { .. } | Record::Digest { .. } => RecordSubject::Nothing,
             other => other.key().map_or(RecordSubject::All, RecordSubject::Key),
         }
     };

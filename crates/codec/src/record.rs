@@ -13,6 +13,7 @@
 //! | 8 | clear | |
 //! | 9 | image | id string, image string |
 //! | 10 | group | members string |
+//! | 11 | digest | digest string |
 //!
 //! A balance is a pair of name and unit (`pairs.rs`), a serial number varint, available signed and held signed.
 //! docs/formats/log.md says what a reader does with them.
@@ -96,6 +97,11 @@ pub enum Record<'a> {
         /// The new members of the group, as their nodes encode them; empty for the first entry of a leader.
         members: &'a [u8],
     },
+    /// What the leader's memory had here, for comparison: an entry of a replicated log that changes nothing.
+    Digest {
+        /// Bytes of a [`StateDigest`](crate::StateDigest).
+        digest: &'a [u8],
+    },
 }
 
 impl<'a> Record<'a> {
@@ -110,7 +116,7 @@ impl<'a> Record<'a> {
             | Record::Remove { key }
             | Record::Entity { key, .. }
             | Record::Tombstone { key, .. } => Some(key),
-            Record::Clear | Record::Group { .. } => None,
+            Record::Clear | Record::Group { .. } | Record::Digest { .. } => None,
         }
     }
 }
@@ -174,6 +180,7 @@ pub(crate) mod kind {
     pub(crate) const CLEAR: u8 = 8;
     pub(crate) const IMAGE: u8 = 9;
     pub(crate) const GROUP: u8 = 10;
+    pub(crate) const DIGEST: u8 = 11;
     /// Added to a kind if the time of an expiry follows.
     pub(crate) const EXPIRES: u8 = 0x80;
 }
@@ -207,6 +214,7 @@ pub(crate) fn take_other<'a>(from: &mut Cursor<'a>, byte: u8) -> Result<Record<'
         kind::CLEAR => Record::Clear,
         kind::IMAGE => Record::Image { id: from.string()?, image: from.string()? },
         kind::GROUP => Record::Group { members: from.string()? },
+        kind::DIGEST => Record::Digest { digest: from.string()? },
         _ => return Err(RecordError::Kind(byte)),
     })
 }

@@ -15,6 +15,7 @@ mod outlet;
 mod position;
 mod shard_group;
 mod shard_view;
+mod state_check;
 
 pub use begin::{ShardFiles, ShardGroupParts, begin, recover_to};
 pub use broken::StopReason;
@@ -30,3 +31,4 @@ pub use outlet::HostActions;
 pub use position::LogPosition;
 pub use shard_group::{Plan, ReceivedSnapshot, ShardGroup, base_from};
 pub use shard_view::ShardView;
+pub use state_check::{DigestOrder, DigestReport, StateCheck, Verdict};

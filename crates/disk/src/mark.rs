@@ -49,6 +49,12 @@ pub(crate) fn retire(directory: &Path, why: &str) -> io::Result<()> {
     replace(directory, (&new, FILE_MODE), &path, format!("{why}\n").as_bytes())
 }
 
+/// Keeps a text beside the marks.
+pub(crate) fn keep_text(directory: &Path, name: &str, text: &str) -> io::Result<()> {
+    let (new, path) = (directory.join(format!("{name}.new")), directory.join(name));
+    replace(directory, (&new, FILE_MODE), &path, text.as_bytes())
+}
+
 /// Refuses a directory whose node was retired.
 pub(crate) fn refuse_retired(directory: &Path) -> Result<(), StoreError> {
     let path = directory.join(RETIRED);

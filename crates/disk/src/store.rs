@@ -202,6 +202,11 @@ impl Store {
         Ok(mark::retire(&self.path, why)?)
     }
 
+    /// Keeps a text under a name in this directory, durably, for a person to look at.
+    pub fn keep_text(&self, name: &str, text: &str) -> Result<(), StoreError> {
+        Ok(mark::keep_text(&self.path, name, text)?)
+    }
+
     /// Opens the directory of one core in a generation. Creates it durably if needed.
     pub fn core(&self, generation: u32, core: u16) -> io::Result<Directory> {
         let outer = self.path_of(generation);

@@ -295,9 +295,12 @@ pub(crate) struct AccountPartsMap {
 impl AccountPartsMap {
     /// Returns the annex of an account that is kept in parts.
     pub(crate) fn parts_of(&self, id: &[u8]) -> &AccountParts {
+        self.get(id).expect("an account that is kept in parts has an annex")
+    }
+
+    pub(crate) fn get(&self, id: &[u8]) -> Option<&AccountParts> {
         let found = self.annexes.find(hash_of(id), |(of, _)| **of == *id);
-        let (_, annex) = found.expect("an account that is kept in parts has an annex");
-        annex
+        found.map(|(_, annex)| &**annex)
     }
 
     pub(crate) fn get_mut(&mut self, id: &[u8]) -> Option<&mut AccountParts> {

@@ -3,6 +3,7 @@
 mod accounts;
 mod chains;
 mod changed;
+mod digest;
 mod due;
 mod durable;
 mod entities;
@@ -27,6 +28,7 @@ use scurry_codec::{FrameWriter, LogFormat, is_in_parts};
 use scurry_ledger::{Time, Totals};
 
 pub use changed::ChangedKeys;
+pub use digest::{Compared, EntryCopy};
 pub use durable::ReplayError;
 pub use replay::Step;
 
@@ -65,6 +67,8 @@ pub struct Shard {
     changed: Option<ChangedKeys>,
     /// Transfers of accounts here that need a step of the host.
     pub(crate) transfers: WaitingTransfers,
+    /// Digests of another node that were compared with this shard, until the host takes them.
+    compared: Vec<Compared>,
 }
 
 impl Shard {
@@ -93,6 +97,7 @@ impl Shard {
             clears: 0,
             changed: None,
             transfers: WaitingTransfers::default(),
+            compared: Vec::new(),
             config,
         }
     }
@@ -125,6 +130,11 @@ impl Shard {
     /// Reports whether no key exists.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// Returns the comparisons with digests of another node since the last call.
+    pub fn take_compared(&mut self) -> Vec<Compared> {
+        std::mem::take(&mut self.compared)
     }
 
     /// Reports whether a transfer waits for a step of the host.

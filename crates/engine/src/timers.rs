@@ -115,6 +115,14 @@ impl Timers {
         Time(i64::from_ne_bytes(self.node(armed.timer).at.to_ne_bytes()))
     }
 
+    /// Reports whether a timer is that of a key with this hash.
+    pub(crate) fn is_of(&self, armed: Armed, hash: u64) -> bool {
+        let (chunk, place) = (armed.timer as usize / CHUNK_LEN, armed.timer as usize % CHUNK_LEN);
+        self.chunks.get(chunk).is_some_and(|chunk| {
+            chunk[place].hash == hash && (armed.tick == NEAR || chunk[place].at == armed.tick)
+        })
+    }
+
     /// Returns the first tick of a lane that has timers.
     pub(crate) fn first_tick(&self, lane: TimerGroup) -> Option<u64> {
         self.ticks[lane as usize].first_key_value().map(|(tick, _)| *tick)

@@ -199,6 +199,7 @@ mod tests {
             applied: Sequence(0),
             elections: 0,
             base: Index(0),
+            compared: Sequence(0),
         };
         View {
             node: node(1),

@@ -13,8 +13,8 @@ use crate::peers::{CatchUp, Inbound, Packet, Peers, Subject};
 use crate::view::{Member, View};
 use scurry_consensus::replica::{Message, NodeId, Sequence};
 use scurry_consensus::shard::{
-    FrameBytes, Health, HostActions, LogPosition, Plan, RebuiltShard, ReceivedSnapshot, ShardGroup,
-    SnapshotMessage, SnapshotOffer, StopReason, base_from,
+    DigestReport, FrameBytes, Health, HostActions, LogPosition, Plan, RebuiltShard,
+    ReceivedSnapshot, ShardGroup, SnapshotMessage, SnapshotOffer, StopReason, Verdict, base_from,
 };
 use scurry_disk::Directory;
 use scurry_engine::{LogFollower, LogId};
@@ -33,11 +33,17 @@ const STOP_TICKS_MAX: u32 = 40;
 /// Ticks after which this node sends its health to the other nodes again. A change is sent at the next tick.
 const HEALTH_TICKS: u32 = 3;
 
+/// Least ticks between two passes in which the memory of the nodes is compared: 10 s.
+const DIGEST_ROUND_TICKS: u32 = 333;
+
 /// Recovers a shard up to a sequence.
 pub(crate) type Rebuild = Arc<dyn Fn(u16, Sequence) -> Result<RebuiltShard, String> + Send + Sync>;
 
 /// Durably marks the directory as retired, with the reason, so that no start uses it again.
 pub(crate) type Retire = Box<dyn Fn(&str) -> Result<(), String> + Send>;
+
+/// Keeps a text under a name in the directory, for a person to look at.
+pub(crate) type Keep = Box<dyn Fn(&str, &str) -> Result<(), String> + Send>;
 
 /// Opens the directory of a shard once more.
 pub(crate) type Files = Arc<dyn Fn(u16) -> io::Result<Directory> + Send + Sync>;
@@ -57,6 +63,7 @@ pub(super) struct GroupIo {
     /// The number of the last snapshot that was offered. It starts at a random value.
     pub(super) number: u64,
     pub(super) rebuild: Rebuild,
+    pub(super) keep: Keep,
     pub(super) inbox: Sender<Input>,
 }
 
@@ -116,6 +123,22 @@ impl HostActions for GroupIo {
             self.received.insert(shard, (to, number));
         }
         self.send_snapshot_message(shard, to, &CatchUp { number, word }, None);
+    }
+
+    fn report(&mut self, shard: u16, to: NodeId, report: &DigestReport) {
+        let message = report.encode();
+        self.peers
+            .send(to, Packet { subject: Subject::Digest, shard, message, bodies: Vec::new() });
+    }
+
+    fn keep_copies(&mut self, shard: u16, verdict: &Verdict) {
+        let name = format!("memory-{shard}-{}.txt", verdict.sequence.get());
+        let copies = verdict.had.iter().map(|copy| format!("{}\n", copy.text));
+        let text = format!("{}\n{}", verdict.why, copies.collect::<String>());
+        match (self.keep)(&name, &text) {
+            Ok(()) => tracing::error!("what this node had in memory is in {name} of its directory"),
+            Err(error) => tracing::error!("what this node had in memory was not kept: {error}"),
+        }
     }
 
     fn rebuild(&mut self, shard: u16, to: LogPosition) {
@@ -316,6 +339,13 @@ impl Host {
                     }
                     return;
                 }
+                if subject == Subject::Digest {
+                    match DigestReport::decode(&message) {
+                        Some(report) => self.with(shard, |group| group.on_report(from, report)),
+                        None => tracing::warn!(node = %from, "a digest was not taken: it is none"),
+                    }
+                    return;
+                }
                 if subject == Subject::CatchUp {
                     let outcome = self.on_snapshot_message(shard, from, &message, bodies);
                     if let Err(why) = outcome {
@@ -457,6 +487,8 @@ impl Host {
         for plan in plans {
             self.groups.iter_mut().for_each(|group| group.plan(plan.clone()));
         }
+        let digests = self.group_io.peers.all_read_digests().then_some(DIGEST_ROUND_TICKS);
+        self.groups.iter_mut().for_each(|group| group.write_digests(digests));
         self.yield_leadership();
         self.gather_leaders();
         self.step_down();

@@ -161,6 +161,11 @@ impl Peers {
         self.links.get(&to).is_some_and(|way| way.link.send(packet))
     }
 
+    /// Reports whether there are other nodes, and all of them can read digests of memory.
+    pub(crate) fn all_read_digests(&self) -> bool {
+        !self.links.is_empty() && self.links.values().all(|way| way.link.reads_digests())
+    }
+
     fn stop(&mut self) {
         self.roster.stop();
         // This wakes the thread that accepts.

@@ -5,7 +5,7 @@ use crate::clock::Clock;
 use crate::clocks::Clocks;
 use crate::device_state::DeviceState;
 use crate::forward::Forwarder;
-use crate::host::{self, Files, GroupIo, Host, Rebuild, Retire};
+use crate::host::{self, Files, GroupIo, Host, Keep, Rebuild, Retire};
 use crate::input::Input;
 use crate::member::Member;
 use crate::membership::{Membership, Write};
@@ -50,6 +50,8 @@ pub struct Start {
     pub write: Write,
     /// Durably marks the directory as retired, with the reason, so that no start uses it again.
     pub retire: Retire,
+    /// Keeps a text under a name in the directory, for a person to look at.
+    pub keep: Keep,
     /// The files of each shard.
     pub shards: Vec<ShardFiles>,
     /// Recovers a shard up to a sequence.
@@ -107,6 +109,7 @@ pub fn start(
         members,
         write,
         retire,
+        keep,
         shards,
         rebuild,
         files,
@@ -167,6 +170,7 @@ pub fn start(
             received: BTreeMap::new(),
             number: getrandom::u64().map_err(|error| error.to_string())?,
             rebuild,
+            keep,
             inbox: inbox.clone(),
         },
         membership,

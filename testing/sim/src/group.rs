@@ -15,6 +15,7 @@ mod faults;
 mod losses;
 mod machine;
 mod members;
+mod memory;
 mod nodes;
 mod parts;
 mod plan;
@@ -27,5 +28,6 @@ mod truth;
 mod turn;
 
 pub use counts::GroupCounts;
+pub use memory::{AlteredRun, run_altered};
 pub use plan::{GroupPlan, GroupTheme};
 pub use run::{GroupReport, run};

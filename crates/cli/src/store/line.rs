@@ -2,7 +2,7 @@
 
 use super::fact::{Fact, facts};
 use super::text::time_text;
-use scurry_codec::{Balance, Record, SnapshotEntry, decode_account, decode_change};
+use scurry_codec::{Balance, Record, SnapshotEntry, StateDigest, decode_account, decode_change};
 use scurry_ledger::{Account, Change, Status, Time};
 use serde_json::{Value, json};
 
@@ -72,6 +72,7 @@ pub(crate) fn kind_of(record: &Record<'_>) -> &'static str {
         Record::Clear => "clear",
         Record::Image { .. } => "image",
         Record::Group { .. } => "group",
+        Record::Digest { .. } => "digest",
     }
 }
 
@@ -109,6 +110,14 @@ fn of_record(record: &Record<'_>) -> ProgressLine {
         }
         Record::Clear => ProgressLine { kind, key: None, text: String::new(), fields: vec![] },
         Record::Image { id, image } => of_image(line, id, image),
+        Record::Digest { digest } => {
+            let Ok(StateDigest { from, to, sum, .. }) = StateDigest::decode(digest) else {
+                return ProgressLine { kind, key: None, text: short(digest), fields: vec![] };
+            };
+            let text = format!("positions {from:016x} to {to:016x} have {sum:016x}");
+            let fields = vec![("from", json!(from)), ("to", json!(to)), ("sum", json!(sum))];
+            ProgressLine { kind, key: None, text, fields }
+        }
         Record::Group { members } => {
             let fields = vec![("members", json!(shown(members)))];
             ProgressLine { kind, key: None, text: short(members), fields }

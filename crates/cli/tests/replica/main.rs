@@ -15,6 +15,7 @@ mod life;
 mod logs;
 mod losses;
 mod members;
+mod memory;
 mod nodes;
 mod refusals;
 #[path = "../cluster/said.rs"]

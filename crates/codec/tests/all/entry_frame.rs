@@ -33,6 +33,7 @@ fn sealed(at: Time) -> Vec<u8> {
     writer.value(b"key", None, b"value");
     writer.group(b"");
     writer.group(b"members");
+    writer.digest(b"digest");
     writer.seal(0, at);
     let mut bytes = Vec::new();
     writer.take_sealed(&mut bytes);
@@ -74,7 +75,7 @@ fn place(bytes: &[u8]) -> LogEntry {
 fn an_entry_comes_back_with_its_place() {
     let bytes = placed(PLACE, 40);
     let read = frame(&bytes);
-    assert_eq!((read.first(), read.next(), read.count()), (41, 44, 3));
+    assert_eq!((read.first(), read.next(), read.count()), (41, 45, 4));
     assert_eq!((read.synced(), read.at(), read.len()), (40, AT, bytes.len()));
     assert_eq!(place(&bytes), LogEntry { content: place(&bytes).content, ..PLACE });
     let mut records = read.records();
@@ -84,6 +85,7 @@ fn an_entry_comes_back_with_its_place() {
     );
     assert_eq!(records.next(), Some(Ok(Record::Group { members: b"" })));
     assert_eq!(records.next(), Some(Ok(Record::Group { members: b"members" })));
+    assert_eq!(records.next(), Some(Ok(Record::Digest { digest: b"digest" })));
     assert_eq!(records.next(), None);
     assert_eq!(read.body(), &bytes[HEADER_LEN..]);
     let again = checked_frame(seal(), &bytes).expect("a frame");

@@ -9,5 +9,6 @@ mod image;
 mod memory;
 mod reach;
 mod snapshot;
+mod state_digest;
 mod support;
 mod window;

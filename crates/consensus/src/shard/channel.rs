@@ -2,7 +2,8 @@
 //! committed frames and the core's role.
 
 use crate::replica::{ByteCount, Sequence};
-use scurry_engine::{Shard, SnapshotSequences};
+use crate::shard::state_check::DigestOrder;
+use scurry_engine::{Compared, Shard, SnapshotSequences};
 use scurry_ledger::Time;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -65,6 +66,8 @@ pub enum FromCore {
         /// The last sequence that is no longer needed.
         needless: Sequence,
     },
+    /// The core has written a digest of its memory, or compared that of the leader.
+    Compared(Compared),
     /// A frame could not be applied to the shard; the text has the reason.
     Broken(String),
 }
@@ -91,6 +94,8 @@ pub enum ToCore {
         /// The time of its last entry.
         at: Time,
     },
+    /// Order to a leader to write a digest of its memory.
+    Digest(DigestOrder),
     /// Order to stop leading: another node leads, or none.
     Resign,
     /// The core's shard is still empty: it will be replaced when a snapshot can be used.

@@ -3,8 +3,9 @@
 
 use crate::replica::{ByteCount, Sequence};
 use crate::shard::channel::{CoreEnd, Epoch, FromCore, ToCore, Turn};
+use crate::shard::state_check::DigestOrder;
 use scurry_codec::{LogFormat, checked_frame};
-use scurry_engine::{LogId, Shard, SnapshotSequences};
+use scurry_engine::{Compared, LogId, Shard, SnapshotSequences};
 use scurry_ledger::Time;
 
 /// Maximum bytes that may be executed and uncommitted; above it nothing more is executed.
@@ -181,6 +182,9 @@ impl GroupCore {
                             self.end.tell(FromCore::Broken(why));
                             return true;
                         }
+                        for compared in shard.take_compared() {
+                            self.end.tell(FromCore::Compared(compared));
+                        }
                     }
                     self.end.progress.note_applied(Sequence(shard.sequence()));
                 }
@@ -210,6 +214,11 @@ impl GroupCore {
                     shard.follow_to(sequence.next().get(), at);
                     self.is_paused = false;
                 }
+                ToCore::Digest(order) => {
+                    if self.takes_commits() {
+                        self.digest(shard, order, now);
+                    }
+                }
                 ToCore::Resign => {
                     assert!(self.leads(), "a core is to resign and does not lead");
                     self.part = CoreRole::Resigns;
@@ -232,6 +241,25 @@ impl GroupCore {
         }
         self.check();
         is_void
+    }
+
+    /// Writes a digest of the shard as it is now into the journal.
+    fn digest(&self, shard: &mut Shard, order: DigestOrder, now: Time) {
+        let DigestOrder { node, from, count, has_keys } = order;
+        // A leader that has just begun may show an earlier time than the log has.
+        let now = shard.journal().map_or(now, |journal| journal.latest().max(now));
+        let digest = shard.digest((node.get(), now), from, count, has_keys);
+        // Which of them differ is known when the others have compared.
+        let differing =
+            if has_keys { shard.copies_between(digest.from, digest.to) } else { Vec::new() };
+        let mut bytes = Vec::new();
+        digest.encode(&mut bytes);
+        let Some(journal) = shard.journal() else { return };
+        journal.digest(&bytes);
+        let own = digest.sum;
+        let sequence = shard.sequence();
+        let compared = Compared { sequence, digest, own, differing, keys: Vec::new() };
+        self.end.tell(FromCore::Compared(compared));
     }
 
     /// Tells the host that a snapshot counts, and up to which sequence the log is no longer needed.

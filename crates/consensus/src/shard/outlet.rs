@@ -4,6 +4,7 @@ use crate::replica::{Message, NodeId, Sequence};
 use crate::shard::channel::FrameBytes;
 use crate::shard::offer::{SnapshotMessage, SnapshotOffer};
 use crate::shard::position::LogPosition;
+use crate::shard::state_check::{DigestReport, Verdict};
 
 /// Actions that a shard's group asks of its host.
 pub trait HostActions {
@@ -19,6 +20,10 @@ pub trait HostActions {
     fn is_sending(&self, shard: u16) -> bool;
     /// Answers a node that has sent a snapshot.
     fn answer(&mut self, shard: u16, to: NodeId, number: u64, word: SnapshotMessage);
+    /// Sends another node the sum of this node's memory. A lost report is not repeated.
+    fn report(&mut self, shard: u16, to: NodeId, report: &DigestReport);
+    /// Keeps what this node had in memory, for a person to look at.
+    fn keep_copies(&mut self, shard: u16, verdict: &Verdict);
     /// Starts to recover a shard from the device, up to the end of an entry.
     fn rebuild(&mut self, shard: u16, to: LogPosition);
 }

@@ -13,6 +13,7 @@ use crate::shard::offer::{SnapshotMessage, SnapshotOffer};
 use crate::shard::outlet::HostActions;
 use crate::shard::position::{LogPosition, Mark};
 use crate::shard::shard_view::ShardView;
+use crate::shard::state_check::{DigestReport, StateCheck};
 use scurry_codec::GroupMembers;
 use scurry_engine::{LogBase, SnapshotSequences, Vote};
 use scurry_ledger::Time;
@@ -151,6 +152,10 @@ pub struct ShardGroup {
     next: Option<(Replica, ReceivedSnapshot)>,
     /// Sender and number of the snapshot that has just replaced the log; the sender is still to be told.
     began: Option<(NodeId, u64)>,
+    /// Comparison of the memory of the nodes.
+    state_check: StateCheck,
+    /// Least ticks between two passes of the comparison; None while this node writes no digests.
+    digest_ticks: Option<u32>,
 }
 
 /// A received snapshot that is on the device.
@@ -251,6 +256,8 @@ impl ShardGroup {
             received_snapshot: None,
             next: None,
             began: None,
+            state_check: StateCheck::new(own),
+            digest_ticks: None,
         };
         group.check();
         group
@@ -336,6 +343,7 @@ impl ShardGroup {
             },
             elections: self.elections,
             base: self.base.index,
+            compared: self.state_check.agreed(),
         }
     }
 
@@ -480,6 +488,22 @@ impl ShardGroup {
         }
         self.declined_ticks =
             self.declined_ticks.map(|ticks| ticks + 1).filter(|ticks| *ticks <= DECLINED_TICKS);
+        let round_ticks = self.digest_ticks.filter(|_| self.is_settled());
+        if let Some(order) = self.state_check.tick(round_ticks, self.committed_sequence) {
+            self.core.order(ToCore::Digest(order));
+        }
+    }
+
+    /// Sets how many ticks pass at least between two passes in which a leader writes digests of its memory; None while
+    /// not all nodes can read them.
+    pub fn write_digests(&mut self, round_ticks: Option<u32>) {
+        self.digest_ticks = round_ticks;
+    }
+
+    /// Takes another node's report about its memory.
+    pub fn on_report(&mut self, from: NodeId, report: DigestReport) {
+        let voters = self.replica.membership().members.voters();
+        self.state_check.note_report(from, report, voters);
     }
 
     /// Counts for how long each node has stored nothing that it lacks. Steps down when nothing was committed for 5 s:
@@ -564,6 +588,10 @@ impl ShardGroup {
             FromCore::Snapshot { shown, needless } => {
                 self.snapshot = Some(shown);
                 self.unneeded_sequence = self.unneeded_sequence.max(needless);
+            }
+            FromCore::Compared(compared) => {
+                let voters = self.replica.membership().members.voters();
+                self.state_check.note_own(compared, voters);
             }
             FromCore::Broken(why) => self.stop(why),
         }
@@ -729,7 +757,22 @@ impl ShardGroup {
         self.drive_core(outlet);
         self.compact_log(outlet);
         self.exchange(outlet);
+        self.report(outlet);
         self.check();
+    }
+
+    /// Sends the reports about this node's memory, and ends this node when it is wrong.
+    fn report(&mut self, outlet: &mut impl HostActions) {
+        let own = self.replica.id();
+        for report in self.state_check.take_reports() {
+            for node in self.replica.membership().nodes().filter(|node| *node != own) {
+                outlet.report(self.shard, node, &report);
+            }
+        }
+        if let Some(verdict) = self.state_check.take_verdict() {
+            outlet.keep_copies(self.shard, &verdict);
+            self.broken.get_or_insert(StopReason::Retires(verdict.why));
+        }
     }
 
     fn carry_out_effects(

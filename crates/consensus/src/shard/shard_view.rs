@@ -23,4 +23,7 @@ pub struct ShardView {
     pub elections: u64,
     /// The last entry that was removed from this node's log; 0 when it has all.
     pub base: Index,
+    /// Last sequence at which a part of this node's memory was compared with the leader's and was the same; on the
+    /// leader, the last at which it wrote a digest.
+    pub compared: Sequence,
 }

@@ -275,7 +275,8 @@ impl Translator {
             | Record::Remove { .. }
             | Record::Entity { .. }
             | Record::Tombstone { .. }
-            | Record::Group { .. } => return Ok(None),
+            | Record::Group { .. }
+            | Record::Digest { .. } => return Ok(None),
         };
         // An account's time may be ahead of the log's: it was loaded from a store whose clock was ahead, or this clock
         // was set back. The earlier time decides, so a period never includes later log entries.

@@ -320,7 +320,7 @@ impl Shard {
                 self.put(key, head, b"");
             }
             Record::Clear => self.clear(),
-            Record::Group { .. } => {}
+            Record::Group { .. } | Record::Digest { .. } => {}
             Record::Image { id, image } => self.replay_image(id, image)?,
         }
         Ok(())

@@ -7,8 +7,8 @@ use crate::entry::TableEntryKind;
 use crate::table::TablePosition;
 use crate::{AccountSlot, Key};
 use scurry_codec::{
-    Balance, BucketAmounts, BucketAmountsIter, DeferredRecord, Frame, Passed, RecordError,
-    RecordSubject, Records, read_raw_record,
+    Balance, BucketAmounts, BucketAmountsIter, DeferredRecord, Frame, Passed, Record, RecordError,
+    RecordSubject, Records, StateDigest, read_raw_record,
 };
 
 /// Records of a frame whose keys are loaded into the cache together.
@@ -90,6 +90,15 @@ impl Shard {
             let (id, step) = match read(at)? {
                 (sequence, DeferredRecord::Account { id, change, left }) => {
                     (id, Step { sequence, change, left })
+                }
+                (sequence, DeferredRecord::Other(Record::Digest { digest })) => {
+                    let digest = StateDigest::decode(digest);
+                    let digest = digest.map_err(|error| {
+                        (sequence, ReplayError::Frame(RecordError::from(error)))
+                    })?;
+                    self.compared.push(self.compare(sequence, digest));
+                    at += 1;
+                    continue;
                 }
                 (sequence, DeferredRecord::Other(record)) => {
                     self.replay(&record).map_err(|error| (sequence, error))?;

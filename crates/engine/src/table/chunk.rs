@@ -1,4 +1,5 @@
-//! Walks the table for a snapshot: whole segments, or part of a segment that holds many bytes.
+//! Walks the table in the order of segments: for a snapshot by bytes, whole segments or part of one that holds many;
+//! for digests by entries, or between two positions.
 
 use super::Table;
 use crate::entry::TableEntry;
@@ -23,6 +24,51 @@ impl Table {
             match end {
                 None => return 0,
                 Some(end) if visited >= len => return end,
+                Some(end) => next = end,
+            }
+        }
+    }
+
+    /// Visits the entries from a position on with the hashes of their keys, to the end of the segment in which `count`
+    /// have been visited. Returns the first position not visited, 0 at the end.
+    pub(crate) fn walk_entries(
+        &self,
+        from: u64,
+        count: usize,
+        mut visit: impl FnMut(u64, &TableEntry),
+    ) -> u64 {
+        let (mut next, mut visited) = (from, 0);
+        while visited < count {
+            let (segment, _, end) = self.segment_range(next);
+            for entry in &self.segments[segment as usize] {
+                let hash = self.hasher.hash(entry.key());
+                if position(hash) >= next {
+                    visit(hash, entry);
+                    visited += 1;
+                }
+            }
+            match end {
+                None => return 0,
+                Some(end) => next = end,
+            }
+        }
+        next
+    }
+
+    /// Visits the entries from a position up to another one, 0 for the end, with the hashes of their keys.
+    pub(crate) fn walk_between(&self, from: u64, to: u64, mut visit: impl FnMut(u64, &TableEntry)) {
+        let mut next = from;
+        loop {
+            let (segment, _, end) = self.segment_range(next);
+            for entry in &self.segments[segment as usize] {
+                let hash = self.hasher.hash(entry.key());
+                let position = position(hash);
+                if position >= next && (to == 0 || position < to) {
+                    visit(hash, entry);
+                }
+            }
+            match end.filter(|&end| to == 0 || end < to) {
+                None => return,
                 Some(end) => next = end,
             }
         }

@@ -16,7 +16,7 @@ const MAGIC: [u8; 8] = *b"SCURNODE";
 /// Bytes of the magic and the versions.
 const OPENING_LEN: usize = 12;
 /// The lowest and the highest version that this release speaks.
-const VERSIONS: (u16, u16) = (1, 3);
+const VERSIONS: (u16, u16) = (1, 4);
 /// Greatest length of a text in an answer, bytes. Longer ones are cut.
 const TEXT_LEN_MAX: usize = 4096;
 

@@ -1,5 +1,5 @@
 //! Packets, which nodes send after the greeting: a message of a shard's replica with the frames of its entries, a part
-//! of a snapshot, a clock or a health. docs/formats/between-nodes.md has the bytes.
+//! of a snapshot, a clock, a health or a digest of memory. docs/formats/between-nodes.md has the bytes.
 
 use super::bytes::{FRONT_LEN, Front, check_sum, malformed, put_len};
 use scurry_codec::ByteCount;
@@ -22,6 +22,8 @@ pub(crate) enum Subject {
     Clock,
     /// The sender's health.
     Health,
+    /// The sum of a part of the sender's memory.
+    Digest,
 }
 
 impl Subject {
@@ -31,13 +33,14 @@ impl Subject {
             Subject::CatchUp => 2,
             Subject::Clock => 3,
             Subject::Health => 4,
+            Subject::Digest => 5,
         }
     }
 
     fn from_number(number: u8) -> Option<Subject> {
-        [Subject::Replica, Subject::CatchUp, Subject::Clock, Subject::Health]
-            .into_iter()
-            .find(|subject| subject.number() == number)
+        use Subject::{CatchUp, Clock, Digest, Health, Replica};
+        let all = [Replica, CatchUp, Clock, Health, Digest];
+        all.into_iter().find(|subject| subject.number() == number)
     }
 }
 /// Bytes between the header and the lengths of the bodies: kind u8, shard u16, length of the message u32, number of
@@ -52,7 +55,8 @@ pub(crate) struct Packet {
     pub(crate) subject: Subject,
     /// The shard that the message is about.
     pub(crate) shard: u16,
-    /// The encoded message: one of `scurry_consensus::replica`, a [`CatchUp`](super::CatchUp), a time, or a health.
+    /// The encoded message: one of `scurry_consensus::replica`, a [`CatchUp`](super::CatchUp), a time, a health or a
+    /// digest.
     pub(crate) message: Vec<u8>,
     /// The frames of the message's entries, in their order, or bytes of a snapshot.
     pub(crate) bodies: Vec<Arc<Vec<u8>>>,

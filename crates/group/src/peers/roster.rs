@@ -434,6 +434,8 @@ const PAUSE_REFUSED_MAX: Duration = Duration::from_millis(750);
 const CLOCKS_SINCE: u16 = 2;
 /// The first version of the protocol in which nodes send their health.
 const HEALTH_SINCE: u16 = 3;
+/// The first version of the protocol in which nodes compare their memory.
+const DIGESTS_SINCE: u16 = 4;
 /// Longest time without a look whether a clock message is due.
 const CLOCK_PAUSE: Duration = Duration::from_millis(500);
 
@@ -458,6 +460,8 @@ struct Waiting {
     len: ByteCount,
     /// The version of the protocol that the connection uses. None without a connection: packets are then refused.
     connected: Option<u16>,
+    /// The version that the last connection used.
+    spoken: Option<u16>,
     /// The other side has closed the connection, so the thread has to end it.
     over: bool,
     /// The node has just connected to this one: the thread dials it without waiting.
@@ -496,14 +500,23 @@ impl Link {
         let len = packet.len();
         let mut waiting = self.waiting();
         let Some(version) = waiting.connected else { return false };
-        let is_known = packet.subject != Subject::Health || version >= HEALTH_SINCE;
-        if !is_known || waiting.len > ByteCount(0) && waiting.len + len > WAITING_LEN_MAX {
+        let since = match packet.subject {
+            Subject::Health => HEALTH_SINCE,
+            Subject::Digest => DIGESTS_SINCE,
+            Subject::Replica | Subject::CatchUp | Subject::Clock => 0,
+        };
+        if version < since || waiting.len > ByteCount(0) && waiting.len + len > WAITING_LEN_MAX {
             return false;
         }
         waiting.len += len;
         waiting.packets.push(packet);
         self.bell.notify_one();
         true
+    }
+
+    /// Reports whether the node could read digests of memory when it was last connected.
+    pub(super) fn reads_digests(&self) -> bool {
+        self.waiting().spoken.is_some_and(|version| version >= DIGESTS_SINCE)
     }
 
     /// Notes that the node is up, which ends the pause before the next attempt.
@@ -583,7 +596,9 @@ impl Link {
         let mut socket = roster.sockets.dialled(stream, greeting_ms)?;
         let version = roster.introduce(&mut socket, self.node, Greeting::Hello)?;
         socket.settle()?;
-        self.waiting().connected = Some(version);
+        let mut waiting = self.waiting();
+        (waiting.connected, waiting.spoken) = (Some(version), Some(version));
+        drop(waiting);
         Ok((socket, version))
     }
 

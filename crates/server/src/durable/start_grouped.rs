@@ -8,8 +8,8 @@ use scurry_consensus::replica::{NodeId, Sequence, Term};
 use scurry_consensus::shard::recover_to;
 use scurry_disk::{GroupFile, Manifest, Store, read_group};
 use scurry_engine::{
-    Disk, LogFollower, LogWriter, Progress, RecoveryEnd, SEGMENT_LEN_MAX, Shard, Version, recover,
-    shown_by_snapshots, survey_group,
+    Config, Disk, HashKey, LogFollower, LogWriter, Progress, RecoveryEnd, SEGMENT_LEN_MAX, Shard,
+    Version, recover, shown_by_snapshots, survey_group,
 };
 use scurry_group::peers::{
     self, Accepted, Identity, JoinRequest, Sockets, ask_to_join, find_seeking_member,
@@ -84,6 +84,8 @@ fn open_node(
     }
     let least = store.least(&manifest)?;
     store.require_reach(&manifest)?;
+    let hash_key = HashKey::of_group(manifest.log(0).id);
+    let config = Config { hash_key, ..plan.config.clone() };
     let meter = Meter::default();
     let mut report = RecoveryReport { notes: store.mend_notes(&manifest)?, ..Default::default() };
     let (mut time, mut version_last) = (Time(0), 0);
@@ -116,7 +118,7 @@ fn open_node(
                 log,
             ),
         };
-        let mut shard = Shard::new(plan.config.clone());
+        let mut shard = Shard::new(config.clone());
         let (mut before, mut logged_bytes) = (Progress::default(), 0);
         let until = RecoveryEnd::Committed(found.committed().sequence.get());
         // A shard whose log lacks a part after its snapshot is recovered later, when that part has arrived.
@@ -159,7 +161,7 @@ fn open_node(
         threads: manifest.threads,
         addresses: group.addresses,
     };
-    let (path, config) = (store.clone(), plan.config.clone());
+    let path = store.clone();
     let rebuild = move |core: u16, sequence: Sequence| {
         let mut directory =
             path.core(manifest.generation, core).map_err(|error| error.to_string())?;
@@ -167,6 +169,7 @@ fn open_node(
         recover_to(&mut directory, log, config.clone(), sequence).map_err(|error| error.to_string())
     };
     let (writes, files_of, retires) = (store.clone(), store.clone(), store.clone());
+    let keeps = store.clone();
     let (own, founder) = (file.node, file.founder);
     let write = move |members: &GroupMembers| {
         let members = members.members.clone();
@@ -182,6 +185,9 @@ fn open_node(
         members: GroupMembers { members: file.members },
         write: Box::new(write),
         retire: Box::new(move |why: &str| retires.retire(why).map_err(|error| error.to_string())),
+        keep: Box::new(move |name: &str, text: &str| {
+            keeps.keep_text(name, text).map_err(|error| error.to_string())
+        }),
         shards: files,
         rebuild: Arc::new(rebuild),
         files: Arc::new(move |core| files_of.core(manifest.generation, core)),

@@ -315,7 +315,7 @@ pub(super) fn group(source: &Source<'_>, page: &mut Exposition) {
         }
     }
     type Number = (&'static str, MetricKind, &'static str, fn(&ShardView) -> u64);
-    let numbers: [Number; 6] = [
+    let numbers: [Number; 7] = [
         ("scurry_group_serves", Gauge, "1 when this node executes the thread's commands.", |it| {
             it.serves.into()
         }),
@@ -340,6 +340,12 @@ pub(super) fn group(source: &Source<'_>, page: &mut Exposition) {
             Gauge,
             "Changes up to this sequence are in the memory of this node.",
             |it| it.applied.get(),
+        ),
+        (
+            "scurry_group_compared_sequence",
+            Gauge,
+            "At this sequence a part of the memory of this node was last compared with the leader's and was the same.",
+            |it| it.compared.get(),
         ),
     ];
     for (name, kind, help, value) in numbers {

@@ -44,6 +44,10 @@ pub struct GroupCounts {
     pub tolerated_losses: u64,
     /// Groups that reported that they cannot lose a node.
     pub warned: u64,
+    /// Digests of its memory that a leader has written.
+    pub digests: u64,
+    /// Comparisons of a follower's memory with a digest.
+    pub compared: u64,
 }
 
 impl GroupCounts {
@@ -71,5 +75,7 @@ impl GroupCounts {
         self.joined += other.joined;
         self.tolerated_losses += other.tolerated_losses;
         self.warned += other.warned;
+        self.digests += other.digests;
+        self.compared += other.compared;
     }
 }

@@ -6,11 +6,12 @@ use super::trio::GroupSim;
 use crate::world::CheckResult;
 use crate::{Crash, Faults, SimDisk};
 use scurry_consensus::replica::{NodeId, Settings};
-use scurry_engine::{Config, HashKey};
 use scurry_replicas::node;
 
 /// The number of starts that may fail in succession before the disk stops injecting faults.
 const STARTS_MAX: usize = 4;
+/// Least ticks between two passes in which the memory of the nodes is compared.
+const DIGEST_ROUND_TICKS: u32 = 3;
 
 impl GroupSim {
     /// Adds an empty node, and starts it.
@@ -49,13 +50,12 @@ impl GroupSim {
                 machine.disk.stop_after(self.random.below(40) as u64);
             }
             machine.starts += 1;
-            let key = HashKey::known(id.get() << 32 | machine.starts);
             let seed = id.get() << 48 ^ machine.starts << 32 ^ self.log.id;
             let settings = Settings { window: self.plan.window, ..Settings::new(id, seed) };
             let errors = machine.disk.errors();
             let terms = StartParameters {
                 log: self.log,
-                config: Config { hash_key: key, ..self.config.clone() },
+                config: self.config.clone(),
                 founder: node(1),
                 settings,
                 segment_len: self.plan.segment_len,
@@ -64,7 +64,8 @@ impl GroupSim {
             match NodeProcess::start(&machine.disk, machine.starts, terms) {
                 // The crash that was set above: start again.
                 _ if machine.disk.is_off() => {}
-                Ok(running) => {
+                Ok(mut running) => {
+                    running.group.write_digests(Some(DIGEST_ROUND_TICKS));
                     machine.running = Some(Box::new(running));
                     self.trace.add(format!("{id} starts"));
                     return self.act(id);

@@ -11,9 +11,9 @@ use crate::{SimDisk, SimFile, Trace};
 use scurry_codec::LogFormat;
 use scurry_consensus::replica::{ByteCount, Index, Message, NodeId, Sequence, Settings};
 use scurry_consensus::shard::{
-    CoreEnd, FrameBytes, FromCore, GroupCore, HostActions, LogDevice, LogPosition, RebuiltShard,
-    ReceivedSnapshot, ShardFiles, ShardGroup, ShardGroupParts, SnapshotMessage, SnapshotOffer,
-    Stored, Task, TaskOutcome, ToCore, begin, recover_to,
+    CoreEnd, DigestReport, FrameBytes, FromCore, GroupCore, HostActions, LogDevice, LogPosition,
+    RebuiltShard, ReceivedSnapshot, ShardFiles, ShardGroup, ShardGroupParts, SnapshotMessage,
+    SnapshotOffer, Stored, Task, TaskOutcome, ToCore, Verdict, begin, recover_to,
 };
 use scurry_engine::{
     Config, Disk, LogBallot, LogFollower, LogId, LogReach, LogWriter, RequiredExtent, Shard,
@@ -27,6 +27,9 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 
 /// The name of the file with the vote. A server has it beside the directory of the log, like the reach.
 pub(super) const BALLOT: &str = "ballot";
+
+/// Begins a packet with a report. No message has such a length.
+const REPORT: &[u8] = &[0xff; 4];
 
 /// An input of the host's thread, except messages of cores.
 pub(super) enum Input {
@@ -57,6 +60,8 @@ pub(super) struct NodeProcess {
     /// Orders from the host that the core has not received yet.
     orders: Receiver<ToCore>,
     to_core: Sender<ToCore>,
+    /// Orders that the core is given in its next turn.
+    waiting_orders: VecDeque<ToCore>,
     /// The terms of leaderships of which the core was told, but which it has not taken up yet.
     terms: VecDeque<u64>,
     pub(super) from_core: Receiver<FromCore>,
@@ -156,6 +161,7 @@ impl NodeProcess {
             reader,
             orders,
             to_core,
+            waiting_orders: VecDeque::new(),
             terms: VecDeque::new(),
             from_core,
             inputs: VecDeque::new(),
@@ -185,8 +191,13 @@ impl NodeProcess {
         Ok(())
     }
 
-    /// Receives a message of another node, with its frames.
-    pub(super) fn receive(&mut self, bytes: &[u8], trace: &Trace) -> CheckResult {
+    /// Receives a message of another node, with its frames, or its report about its memory.
+    pub(super) fn receive(&mut self, from: NodeId, bytes: &[u8], trace: &Trace) -> CheckResult {
+        if let Some(report) = bytes.strip_prefix(REPORT) {
+            let report = DigestReport::decode(report).ok_or("a report that no node has sent")?;
+            self.group.on_report(from, report);
+            return Ok(());
+        }
         let (message, bodies) = unpack(bytes).ok_or("a packet that nobody has sent")?;
         let message = Message::decode(&message).map_err(|error| error.to_string())?;
         match self.group.receive(message, bodies) {
@@ -235,11 +246,28 @@ impl NodeProcess {
                 }
                 ToCore::Apply(_) => self.is_in_doubt = false,
                 ToCore::Await => self.is_in_doubt = true,
-                ToCore::Pause | ToCore::Resume { .. } => {}
+                ToCore::Pause | ToCore::Resume { .. } | ToCore::Digest(_) => {}
             }
-            self.to_core.send(order).map_err(|error| error.to_string())?;
+            self.waiting_orders.push_back(order);
         }
         self.tell(truth)
+    }
+
+    /// Gives the core its orders up to the next one to write a digest, or that one alone. Returns what
+    /// [`GroupCore::carry_out_orders`] does, and whether a digest was written; None when no order waits.
+    pub(super) fn carry_out_some(&mut self, now: Time) -> Option<(bool, bool)> {
+        let is_digest = |order: &ToCore| matches!(order, ToCore::Digest(_));
+        let first = self.waiting_orders.pop_front()?;
+        let alone = is_digest(&first);
+        let _ = self.to_core.send(first);
+        while let Some(order) =
+            self.waiting_orders.pop_front_if(|order| !alone && !is_digest(order))
+        {
+            let _ = self.to_core.send(order);
+        }
+        let before = self.shard.sequence();
+        let is_void = self.core.carry_out_orders(&mut self.shard, now);
+        Some((is_void, alone && self.shard.sequence() > before))
     }
 
     /// Returns the term of the leadership that the core takes up now.
@@ -338,6 +366,13 @@ impl HostActions for NodeOutlet<'_> {
             *self.received = Some((to, number));
         }
     }
+
+    fn report(&mut self, _: u16, to: NodeId, report: &DigestReport) {
+        let bytes = [REPORT, &report.encode()].concat();
+        self.network.send(Packet { from: self.id, to, bytes });
+    }
+
+    fn keep_copies(&mut self, _: u16, _: &Verdict) {}
 
     fn rebuild(&mut self, _: u16, to: LogPosition) {
         *self.rebuild = Some(to);

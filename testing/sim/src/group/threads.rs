@@ -4,8 +4,7 @@ use super::running::Input;
 use super::trio::GroupSim;
 use crate::world::CheckResult;
 use scurry_consensus::replica::NodeId;
-use scurry_consensus::shard::recover_to;
-use scurry_engine::{Config, HashKey};
+use scurry_consensus::shard::{FromCore, recover_to};
 
 impl GroupSim {
     /// Advances the time of a node and ticks its host, which may then change the members.
@@ -31,7 +30,7 @@ impl GroupSim {
             }
             return Ok(());
         };
-        running.receive(bytes, &self.trace)
+        running.receive(from, bytes, &self.trace)
     }
 
     /// Executes a task of a node's device.
@@ -61,6 +60,9 @@ impl GroupSim {
                 let from_core = running.from_core.try_recv().ok();
                 let has_said = from_core.is_some();
                 if let Some(news) = from_core {
+                    if let FromCore::Compared(compared) = &news {
+                        trio.look_at_comparison(id, compared)?;
+                    }
                     running.group.on_core_message(news);
                 }
                 match running.inputs.pop_front() {
@@ -100,8 +102,6 @@ impl GroupSim {
             let Some(running) = machine.running.as_mut() else { return Ok(()) };
             let Some(to) = running.rebuild.take() else { return Ok(()) };
             let (index, sequence) = (to.index, to.sequence.get());
-            let key = HashKey::known(trio.random.next_u64());
-            let config = Config { hash_key: key, ..config };
             let mut disk = machine.disk.clone();
             let shard = recover_to(&mut disk, trio.log, config, to.sequence);
             trio.trace.add(format!(

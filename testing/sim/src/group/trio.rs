@@ -8,7 +8,7 @@ use super::truth::CommittedHistory;
 use crate::Trace;
 use crate::world::{CheckResult, World};
 use scurry_consensus::replica::NodeId;
-use scurry_engine::{APART_LEN, Config, LogId};
+use scurry_engine::{APART_LEN, Config, HashKey, LogId};
 use scurry_model::{Generator, Random};
 use scurry_replicas::Network;
 use std::collections::BTreeMap;
@@ -34,6 +34,8 @@ pub(super) struct GroupSim {
     pub(super) is_calm: bool,
     /// True while recoveries of shards are postponed.
     pub(super) rebuilds_wait: bool,
+    /// The node whose memory was altered.
+    pub(super) altered: Option<NodeId>,
     pub(super) counts: GroupCounts,
 }
 
@@ -51,9 +53,11 @@ impl GroupSim {
             apart_len: random.pick(&[APART_LEN, 0, 100, 1_000]),
             ..Config::default()
         };
+        let log = LogId { id: random.next_u64(), core: 0 };
+        // The nodes of a group share it.
+        let config = Config { hash_key: HashKey::of_group(log.id), ..config };
         let mut others = || Generator::new(random.next_u64()).1;
         let generators = [first, others(), others()];
-        let log = LogId { id: random.next_u64(), core: 0 };
         let truth = CommittedHistory::new(World::new(&limits, &config));
         let (network, machines) = (Network::default(), BTreeMap::new());
         let clients = (0..CLIENTS).map(|_| Client::default()).collect();
@@ -73,6 +77,7 @@ impl GroupSim {
             nodes: 0,
             is_calm: true,
             rebuilds_wait: false,
+            altered: None,
             counts,
         }
     }

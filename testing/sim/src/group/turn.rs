@@ -43,9 +43,17 @@ impl GroupSim {
     fn commit(&mut self, machine: &mut Machine) -> CheckResult {
         let Some(running) = machine.running.as_mut() else { return Ok(()) };
         let now = running.now(machine.clock);
-        let led = running.core.leads();
         running.core.end_turn(&mut running.shard, now);
-        let is_void = running.core.carry_out_orders(&mut running.shard, now);
+        while self.carry_out_some(machine, now)? {}
+        self.release(machine)?;
+        self.look_at_follower(machine)
+    }
+
+    /// Lets a core carry out some of its orders. Returns false when none waits.
+    fn carry_out_some(&mut self, machine: &mut Machine, now: Time) -> Result<bool, String> {
+        let Some(running) = machine.running.as_mut() else { return Ok(false) };
+        let led = running.core.leads();
+        let Some((is_void, has_digest)) = running.carry_out_some(now) else { return Ok(false) };
         if is_void && let Some(job) = running.job.take() {
             job.abandon();
         }
@@ -65,8 +73,12 @@ impl GroupSim {
         if !running.core.leads() {
             running.lead = None;
         }
-        self.release(machine)?;
-        self.look_at_follower(machine)
+        if has_digest && let Some((lead, world)) = &running.lead {
+            // It takes a sequence and changes nothing.
+            self.truth.record_executed(*lead, running.shard.sequence(), world);
+            self.counts.digests += 1;
+        }
+        Ok(true)
     }
 
     fn release(&mut self, machine: &mut Machine) -> CheckResult {
@@ -94,7 +106,11 @@ impl GroupSim {
     /// Checks, now and then, that a following shard shows exactly the committed state.
     fn look_at_follower(&mut self, machine: &mut Machine) -> CheckResult {
         let Some(running) = machine.running.as_mut() else { return Ok(()) };
-        if running.core.leads() || running.is_in_doubt || !self.random.one_in(12) {
+        if running.core.leads()
+            || running.is_in_doubt
+            || self.altered.is_some()
+            || !self.random.one_in(12)
+        {
             return Ok(());
         }
         let sequence = running.shard.sequence();

@@ -2,7 +2,7 @@
 //! which must end in the same way. Each test also checks that its runs had enough of the theme's events. The tests
 //! with names at the end are seeds that have found faults.
 
-use scurry_sim::group::{GroupCounts, GroupReport, GroupTheme, run};
+use scurry_sim::group::{AlteredRun, GroupCounts, GroupReport, GroupTheme, run, run_altered};
 
 /// The number of seeds of each theme.
 const SEEDS: u64 = 300;
@@ -158,4 +158,18 @@ fn members_748_an_offer_tells_what_the_file_shows_that_is_sent() {
 #[test]
 fn losses_700227_leadership_goes_to_a_node_that_has_its_memory() {
     must_run(GroupTheme::Losses, 700_227);
+}
+
+#[test]
+fn a_node_whose_memory_is_altered_is_found() {
+    let (mut leaders, mut followers) = (0, 0);
+    for seed in 0..SEEDS {
+        match run_altered(seed) {
+            Ok(AlteredRun::Empty) => {}
+            Ok(AlteredRun::Found(true)) => leaders += 1,
+            Ok(AlteredRun::Found(false)) => followers += 1,
+            Err(failure) => panic!("{}{}", failure.tail, failure.why),
+        }
+    }
+    assert!(leaders > SEEDS / 5 && followers > SEEDS / 3, "{leaders} {followers}");
 }

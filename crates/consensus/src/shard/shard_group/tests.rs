@@ -3,6 +3,7 @@
 use super::*;
 use crate::replica::Settings;
 use crate::shard::channel::Progress;
+use crate::shard::state_check::Verdict;
 use scurry_codec::{FrameWriter, LogFormat};
 use scurry_engine::LogId;
 use std::sync::Arc;
@@ -26,6 +27,8 @@ impl HostActions for Post {
         false
     }
     fn answer(&mut self, _: u16, _: NodeId, _: u64, _: SnapshotMessage) {}
+    fn report(&mut self, _: u16, _: NodeId, _: &DigestReport) {}
+    fn keep_copies(&mut self, _: u16, _: &Verdict) {}
     fn rebuild(&mut self, _: u16, _: LogPosition) {}
 }
 

@@ -50,6 +50,7 @@ pub(crate) fn view(own: u64, leader: Option<u64>, threads: u16) -> View {
         applied: Sequence(99),
         elections: 2,
         base: Index(7),
+        compared: Sequence(98),
     };
     View {
         node: id(own),
