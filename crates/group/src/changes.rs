@@ -187,6 +187,7 @@ mod tests {
                 health: None,
                 lag: None,
                 has_stalled: false,
+                is_behind: false,
             }
         };
         let shard = ShardView {

@@ -601,6 +601,7 @@ impl Host {
             },
             lag: self.groups.iter().map(|group| group.lag(id)).sum(),
             has_stalled: self.groups.iter().any(|group| group.is_node_stalled(id)),
+            is_behind: self.groups.iter().any(|group| group.is_node_behind(id)),
         });
         let view = View {
             node: own,

@@ -40,6 +40,8 @@ pub struct Member {
     pub lag: Option<u64>,
     /// Whether it lacks entries and has stored none of them for a second, as far as this node knows.
     pub has_stalled: bool,
+    /// Whether it lacks entries for longer than an election waits for a leader, as far as this node knows.
+    pub is_behind: bool,
 }
 
 impl Member {
@@ -49,9 +51,9 @@ impl Member {
     }
 
     fn as_voter(&self) -> Voter<'_> {
-        let Member { id, lag, has_stalled: stands_still, .. } = *self;
+        let Member { id, is_behind, has_stalled: stands_still, .. } = *self;
         let health = self.health.as_ref().filter(|_| self.is_connected);
-        Voter { id, health, lag, stands_still }
+        Voter { id, health, is_behind, stands_still }
     }
 }
 

@@ -5,8 +5,8 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::FileExt;
 
-/// Keys of the store.
-const KEYS: usize = 300;
+/// Keys of the store: several segments of a table.
+const KEYS: usize = 2_000;
 /// The key whose value is altered.
 const VICTIM: &str = "key-123";
 /// Greatest mapping that is searched, bytes.

@@ -3,7 +3,7 @@
 
 use crate::replica::{ByteCount, Sequence};
 use crate::shard::state_check::DigestOrder;
-use scurry_engine::{Compared, Shard, SnapshotSequences};
+use scurry_engine::{Compared, EntryCopy, Shard, SnapshotSequences};
 use scurry_ledger::Time;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -68,6 +68,8 @@ pub enum FromCore {
     },
     /// The core has written a digest of its memory, or compared that of the leader.
     Compared(Compared),
+    /// Copies of the entries that [`ToCore::Copy`] has named.
+    Copies(Vec<EntryCopy>),
     /// A frame could not be applied to the shard; the text has the reason.
     Broken(String),
 }
@@ -96,6 +98,8 @@ pub enum ToCore {
     },
     /// Order to a leader to write a digest of its memory.
     Digest(DigestOrder),
+    /// Order to copy the entries whose keys have these hashes.
+    Copy(Vec<u64>),
     /// Order to stop leading: another node leads, or none.
     Resign,
     /// The core's shard is still empty: it will be replaced when a snapshot can be used.

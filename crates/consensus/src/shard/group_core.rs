@@ -219,6 +219,9 @@ impl GroupCore {
                         self.digest(shard, order, now);
                     }
                 }
+                ToCore::Copy(hashes) => {
+                    self.end.tell(FromCore::Copies(shard.copies(&hashes)));
+                }
                 ToCore::Resign => {
                     assert!(self.leads(), "a core is to resign and does not lead");
                     self.part = CoreRole::Resigns;
@@ -249,16 +252,15 @@ impl GroupCore {
         // A leader that has just begun may show an earlier time than the log has.
         let now = shard.journal().map_or(now, |journal| journal.latest().max(now));
         let digest = shard.digest((node.get(), now), from, count, has_keys);
-        // Which of them differ is known when the others have compared.
-        let differing =
-            if has_keys { shard.copies_between(digest.from, digest.to) } else { Vec::new() };
         let mut bytes = Vec::new();
         digest.encode(&mut bytes);
         let Some(journal) = shard.journal() else { return };
         journal.digest(&bytes);
         let own = digest.sum;
         let sequence = shard.sequence();
-        let compared = Compared { sequence, digest, own, differing, keys: Vec::new() };
+        // Which keys differ is known when the others have compared.
+        let (differing, keys) = (Vec::new(), Vec::new());
+        let compared = Compared { sequence, digest, own, differing, keys };
         self.end.tell(FromCore::Compared(compared));
     }
 

@@ -5,8 +5,6 @@
 use crate::replica::NodeId;
 use crate::shard::health::Health;
 
-/// Maximum number of entries that a node may lack without delaying service: a fraction of a second of them.
-const LAG_MAX: u64 = 1 << 14;
 /// Maximum number of voters whose subsets are examined; a group has at most five.
 const VOTERS_MAX: usize = 16;
 
@@ -17,8 +15,8 @@ pub struct Voter<'h> {
     pub id: NodeId,
     /// The node's health; None when it has sent none for as long as an election waits.
     pub health: Option<&'h Health>,
-    /// Number of entries that it lacks; None when unknown.
-    pub lag: Option<u64>,
+    /// True when it lacks entries for longer than an election waits for a leader.
+    pub is_behind: bool,
     /// True when it lacks entries and has stored none of them for a second.
     pub stands_still: bool,
 }
@@ -30,10 +28,6 @@ impl Voter<'_> {
 
     fn stores(&self) -> bool {
         !self.stands_still && self.is(|health| health.stores)
-    }
-
-    fn keeps_up(&self) -> bool {
-        self.lag.is_none_or(|lag| lag <= LAG_MAX)
     }
 
     fn could_lead(&self) -> bool {
@@ -87,7 +81,7 @@ impl LostNodeCheck<'_> {
 
     /// Returns whether a node would vote for the right leader and store its entries.
     fn counts(&self, voter: &Voter<'_>) -> bool {
-        voter.stores() && voter.keeps_up() && self.agrees(voter)
+        voter.stores() && !voter.is_behind && self.agrees(voter)
     }
 
     /// Returns whether a node names the same voters as this group.
@@ -122,8 +116,8 @@ impl LostNodeCheck<'_> {
         if let Some(ids) = those(&|voter| !self.agrees(voter)) {
             return format!("node {ids} does not know yet who has a vote: a change is under way");
         }
-        if let Some(ids) = those(&|voter| !voter.keeps_up()) {
-            return format!("node {ids} lacks more than {LAG_MAX} entries: it is catching up");
+        if let Some(ids) = those(&|voter| voter.is_behind) {
+            return format!("node {ids} lacks entries of some time ago: it is catching up");
         }
         let ids = those(&|voter| !voter.could_lead()).unwrap_or_else(|| "none".to_owned());
         format!("node {ids} could not lead now: it has still to make its memory")
@@ -174,7 +168,7 @@ mod tests {
         let voter = |(number, health): (u64, &'static Option<Health>)| Voter {
             id: node(number),
             health: health.as_ref(),
-            lag: Some(0),
+            is_behind: false,
             stands_still: false,
         };
         let healths: &'static [Option<Health>] = Vec::leak(healths.to_vec());
@@ -216,11 +210,8 @@ mod tests {
         says(three(3, |health| health.hears.retain(|other| *other != node(2))), cut);
         says(three(1, |health| health.hears.clear()), "do not hear each other");
         let all: Vec<_> = well(3).into_iter().map(Some).collect();
-        let lacks = |lag| with(&all, |voters| voters[2].lag = Some(lag));
-        assert_eq!(lacks(LAG_MAX), None);
-        says(lacks(LAG_MAX + 1), "lacks more than");
+        says(with(&all, |voters| voters[2].is_behind = true), "it is catching up");
         says(with(&all, |voters| voters[1].stands_still = true), "stored nothing for a second");
-        assert_eq!(with(&all, |voters| voters[1].lag = None), None, "only the leader knows it");
     }
 
     #[test]

@@ -31,6 +31,8 @@ const DECLINED_TICKS: u32 = 100;
 const QUIET_TICKS: u32 = 4;
 /// Ticks without a completed order after which a device counts as stalled: 0.3 s.
 const STALL_TICKS: u32 = 10;
+/// Ticks for which an election waits for a leader: 0.3 s. A node that lacks entries for longer counts as lost.
+const PATIENCE_TICKS: usize = 10;
 /// Ticks without a newly stored entry after which a node that lacks entries counts as stalled: 1 s.
 const STILL_TICKS: u32 = 34;
 /// Ticks without a commit after which a leader steps down, so that its clients get an answer instead of waiting: 5 s.
@@ -138,6 +140,8 @@ pub struct ShardGroup {
     stuck_ticks: u32,
     /// Nodes that lack entries: the last entry that each is known to have, and the ticks since that has grown.
     lacking: BTreeMap<NodeId, (Index, u32)>,
+    /// The last entry of the log at each of the last ticks of this leadership, the oldest first.
+    past: VecDeque<Index>,
     /// The newest snapshot that counts: its content is committed and on the device.
     snapshot: Option<SnapshotSequences>,
     /// No snapshot needs the log up to this sequence.
@@ -249,6 +253,7 @@ impl ShardGroup {
             serving_ticks: 0,
             stuck_ticks: 0,
             lacking: BTreeMap::new(),
+            past: VecDeque::new(),
             snapshot,
             unneeded_sequence: Sequence(0),
             base,
@@ -526,6 +531,14 @@ impl ShardGroup {
                 }
             }
         }
+        if leads {
+            self.past.push_back(last);
+            if self.past.len() > PATIENCE_TICKS {
+                self.past.pop_front();
+            }
+        } else {
+            self.past.clear();
+        }
         let waits = matches!(self.part, CoreState::Leads(_) | CoreState::Pauses { .. })
             && self.bodies.end().index > self.committed;
         self.stuck_ticks = if waits { self.stuck_ticks + 1 } else { 0 };
@@ -543,6 +556,14 @@ impl ShardGroup {
     /// Returns true for a node that has lacked entries for a second and stored none of them.
     pub fn is_node_stalled(&self, node: NodeId) -> bool {
         self.lacking.get(&node).is_some_and(|(_, ticks)| *ticks > STILL_TICKS)
+    }
+
+    /// Returns true for a node that lacks entries which this leader has had for longer than an election waits. If it
+    /// were to help now, its catching up would delay service by more than the election.
+    pub fn is_node_behind(&self, node: NodeId) -> bool {
+        let is_known = self.past.len() >= PATIENCE_TICKS;
+        let before = self.past.front().filter(|_| is_known);
+        before.is_some_and(|last| self.replica.matched(node).is_none_or(|has| has < *last))
     }
 
     /// Processes a message of the core.
@@ -593,6 +614,7 @@ impl ShardGroup {
                 let voters = self.replica.membership().members.voters();
                 self.state_check.note_own(compared, voters);
             }
+            FromCore::Copies(copies) => self.state_check.note_copies(copies),
             FromCore::Broken(why) => self.stop(why),
         }
         self.append();
@@ -768,6 +790,9 @@ impl ShardGroup {
             for node in self.replica.membership().nodes().filter(|node| *node != own) {
                 outlet.report(self.shard, node, &report);
             }
+        }
+        if let Some(hashes) = self.state_check.take_copy_request() {
+            self.core.order(ToCore::Copy(hashes));
         }
         if let Some(verdict) = self.state_check.take_verdict() {
             outlet.keep_copies(self.shard, &verdict);

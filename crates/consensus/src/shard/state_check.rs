@@ -7,10 +7,13 @@ use crate::replica::{NodeId, Sequence};
 use scurry_engine::{Compared, EntryCopy};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Entries of a digest while others write: with one digest a tick about a hundredth of a processor.
-const ENTRIES_BUSY: usize = 512;
+/// Least entries of a digest while others write: one or two segments of the table. With one digest a tick this takes
+/// less than a hundredth of a processor.
+const ENTRIES_BUSY: usize = 400;
 /// Entries of a digest while nothing else is written.
 const ENTRIES_IDLE: usize = 8 * 1024;
+/// Entries of a digest with keys: those of the longest digest without, also where some came meanwhile.
+const ENTRIES_KEYS: usize = 2 * ENTRIES_IDLE;
 /// Ticks between two digests while nothing else is written: 0.5 s.
 const TICKS_IDLE: u32 = 16;
 /// Ticks after which a digest that the core has not made is asked for again, and keys are compared again: 1 s.
@@ -96,11 +99,13 @@ pub struct Verdict {
 struct Sums {
     /// True when the keys were compared: all nodes report then.
     has_keys: bool,
+    /// The node that led.
+    leader: Option<NodeId>,
     /// Sums by node.
     by_node: BTreeMap<NodeId, u64>,
     /// Hashes of the keys that differ between any node and the leader.
     keys: BTreeSet<u64>,
-    /// Copies of this node's entries.
+    /// Copies of this node's entries that differ from the leader's.
     copies: Vec<EntryCopy>,
 }
 
@@ -124,6 +129,10 @@ pub struct StateCheck {
     agreed: Sequence,
     by_sequence: BTreeMap<u64, Sums>,
     reports: Vec<DigestReport>,
+    /// The sequence at which a leader was found to be wrong, and the keys of which it has no copies yet.
+    wrong: Option<(u64, Vec<u64>)>,
+    /// True when the core was asked for these copies.
+    wants_copies: bool,
     verdict: Option<Verdict>,
 }
 
@@ -141,6 +150,8 @@ impl StateCheck {
             agreed: Sequence(0),
             by_sequence: BTreeMap::new(),
             reports: Vec::new(),
+            wrong: None,
+            wants_copies: false,
             verdict: None,
         }
     }
@@ -172,7 +183,7 @@ impl StateCheck {
         {
             *ticks = 0;
             self.asked = Some(0);
-            return Some(DigestOrder { node, from: *from, count: ENTRIES_BUSY, has_keys: true });
+            return Some(DigestOrder { node, from: *from, count: ENTRIES_KEYS, has_keys: true });
         }
         if self.next == 0 && self.round_ticks < round_ticks {
             return None;
@@ -206,6 +217,7 @@ impl StateCheck {
         }
         let sums = self.by_sequence.entry(sequence).or_default();
         sums.has_keys |= has_keys;
+        sums.leader = Some(leader);
         sums.by_node.insert(leader, digest.sum);
         sums.by_node.insert(self.own, own);
         sums.keys.extend(&keys);
@@ -245,6 +257,19 @@ impl StateCheck {
         std::mem::take(&mut self.reports)
     }
 
+    /// Returns, once, hashes of keys whose entries the core is to copy.
+    pub fn take_copy_request(&mut self) -> Option<Vec<u64>> {
+        let asks = std::mem::take(&mut self.wants_copies);
+        self.wrong.as_ref().filter(|_| asks).map(|(_, keys)| keys.clone())
+    }
+
+    /// Takes the copies of a leader that was found to be wrong.
+    pub fn note_copies(&mut self, copies: Vec<EntryCopy>) {
+        if let Some((sequence, _)) = self.wrong.take() {
+            self.find_wrong(sequence, copies);
+        }
+    }
+
     /// Returns the verdict, once.
     pub fn take_verdict(&mut self) -> Option<Verdict> {
         self.verdict.take()
@@ -268,8 +293,20 @@ impl StateCheck {
             self.suspect = None;
             return;
         }
-        let had: Vec<EntryCopy> =
-            sums.copies.iter().filter(|copy| sums.keys.contains(&copy.hash)).cloned().collect();
+        if sums.leader == Some(self.own) {
+            // Only the others know which keys differ.
+            if self.wrong.is_none() {
+                self.wrong = Some((sequence, sums.keys.iter().copied().take(KEYS_MAX).collect()));
+                self.wants_copies = true;
+            }
+            return;
+        }
+        let had = sums.copies.clone();
+        self.find_wrong(sequence, had);
+    }
+
+    /// This node was wrong at a sequence, and had these entries.
+    fn find_wrong(&mut self, sequence: u64, had: Vec<EntryCopy>) {
         let named: Vec<String> = had
             .iter()
             .take(NAMED_MAX)
@@ -307,15 +344,18 @@ mod tests {
         (1..=3).map(node).collect()
     }
 
+    fn copy() -> EntryCopy {
+        EntryCopy { hash: 7, key: (*b"alice").into(), text: "had".to_owned() }
+    }
+
     /// Returns what this node compared: the leader had `theirs`, this node `own`.
     fn compared(leader: u64, theirs: u64, own: u64, has_keys: bool) -> Compared {
-        let copy = EntryCopy { hash: 7, key: (*b"alice").into(), text: "had".to_owned() };
         let keys = has_keys.then(|| vec![(7, 1)]);
         Compared {
             sequence: 40,
             digest: StateDigest { node: leader, at: Time(0), from: 5, to: 9, sum: theirs, keys },
             own,
-            differing: vec![copy],
+            differing: vec![copy()],
             keys: if own == theirs { vec![] } else { vec![7] },
         }
     }
@@ -347,6 +387,9 @@ mod tests {
         leader.note_report(node(2), report(12, true, &[7]), &voters());
         assert_eq!(leader.take_verdict(), None);
         leader.note_report(node(3), report(12, true, &[7]), &voters());
+        assert_eq!(leader.take_copy_request(), Some(vec![7]));
+        assert_eq!((leader.take_copy_request(), leader.take_verdict()), (None, None));
+        leader.note_copies(vec![copy()]);
         assert!(leader.take_verdict().is_some_and(|verdict| verdict.had.len() == 1));
         let mut follower = StateCheck::new(node(OWN));
         follower.note_report(node(3), report(12, true, &[7]), &voters());

@@ -10,6 +10,8 @@ use scurry_ledger::{Account, Status, Time, next_due};
 /// Bytes of sessions and remembered ids above which those of a busy account are not compared: to read them would hold up
 /// other commands.
 const PARTS_LEN_MAX: usize = 256 << 10;
+/// Most entries that are copied where two nodes differ.
+const COPIES_MAX: usize = 64;
 
 /// An entry as this node has it in memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,7 +33,7 @@ pub struct Compared {
     pub digest: StateDigest,
     /// The sum of this node.
     pub own: u64,
-    /// This node's copies of the entries that differ, where the digest has keys.
+    /// This node's copies of some entries that differ, where the digest has keys.
     pub differing: Vec<EntryCopy>,
     /// Hashes of the keys that differ, those that this node lacks included.
     pub keys: Vec<u64>,
@@ -90,7 +92,7 @@ impl Shard {
             keys.extend(ours.iter().filter(|one| lacks(&theirs, one)).map(|one| one.0));
             keys.sort_unstable();
             keys.dedup();
-            differing = self.copies(&keys);
+            differing = self.copies(&keys[..keys.len().min(COPIES_MAX)]);
         }
         Compared { sequence, digest, own, differing, keys }
     }
@@ -101,13 +103,6 @@ impl Shard {
             .iter()
             .flat_map(|&hash| self.table.of_hash(hash).map(move |entry| (hash, entry)));
         entries.map(|(hash, entry)| self.copy(hash, entry)).collect()
-    }
-
-    /// Returns copies of all entries of a range.
-    pub fn copies_between(&self, from: u64, to: u64) -> Vec<EntryCopy> {
-        let mut copies = Vec::new();
-        self.table.walk_between(from, to, |hash, entry| copies.push(self.copy(hash, entry)));
-        copies
     }
 
     fn copy(&self, hash: u64, entry: &TableEntry) -> EntryCopy {

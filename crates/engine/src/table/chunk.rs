@@ -4,6 +4,10 @@
 use super::Table;
 use crate::entry::TableEntry;
 use crate::key::position;
+use std::hint::black_box;
+
+/// Entries that are loaded into the cache together.
+const LOADED_TOGETHER: usize = 32;
 
 impl Table {
     /// Visits the entries at position `from` and later, until about `len` bytes have been visited. Returns the first
@@ -40,13 +44,12 @@ impl Table {
         let (mut next, mut visited) = (from, 0);
         while visited < count {
             let (segment, _, end) = self.segment_range(next);
-            for entry in &self.segments[segment as usize] {
-                let hash = self.hasher.hash(entry.key());
+            self.visit_segment(segment, |hash, entry| {
                 if position(hash) >= next {
                     visit(hash, entry);
                     visited += 1;
                 }
-            }
+            });
             match end {
                 None => return 0,
                 Some(end) => next = end,
@@ -60,16 +63,29 @@ impl Table {
         let mut next = from;
         loop {
             let (segment, _, end) = self.segment_range(next);
-            for entry in &self.segments[segment as usize] {
-                let hash = self.hasher.hash(entry.key());
+            self.visit_segment(segment, |hash, entry| {
                 let position = position(hash);
                 if position >= next && (to == 0 || position < to) {
                     visit(hash, entry);
                 }
-            }
+            });
             match end.filter(|&end| to == 0 || end < to) {
                 None => return,
                 Some(end) => next = end,
+            }
+        }
+    }
+
+    /// Visits the entries of a segment with the hashes of their keys. They are loaded into the cache some at a time,
+    /// so that their cache misses overlap.
+    fn visit_segment(&self, segment: u32, mut visit: impl FnMut(u64, &TableEntry)) {
+        let entries: Vec<&TableEntry> = self.segments[segment as usize].iter().collect();
+        for some in entries.chunks(LOADED_TOGETHER) {
+            for entry in some {
+                black_box(entry.lines());
+            }
+            for entry in some {
+                visit(self.hasher.hash(entry.key()), entry);
             }
         }
     }

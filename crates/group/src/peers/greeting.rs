@@ -407,18 +407,18 @@ mod tests {
         answers()[1].write(&mut refusal).unwrap();
         let newer = in_versions(hello.clone(), 1, 9);
         assert_eq!(Greeting::read(&mut &newer[..]).unwrap(), greetings()[0]);
-        let words = "versions 4 to 9 of the protocol between nodes, and this one 1 to 3";
-        match Greeting::read(&mut &in_versions(hello, 4, 9)[..]) {
+        let words = "versions 5 to 9 of the protocol between nodes, and this one 1 to 4";
+        match Greeting::read(&mut &in_versions(hello, 5, 9)[..]) {
             Err(Unreadable::Words(text)) => assert!(text.contains(words), "{text}"),
             other => panic!("{other:?}"),
         }
-        match Answer::read(&mut &in_versions(welcome.clone(), 4, 9)[..]) {
+        match Answer::read(&mut &in_versions(welcome.clone(), 5, 9)[..]) {
             Err(Unreadable::Words(text)) => assert!(text.contains(words), "{text}"),
             other => panic!("{other:?}"),
         }
-        let refusal = in_versions(refusal, 4, 9);
+        let refusal = in_versions(refusal, 5, 9);
         assert_eq!(Answer::read(&mut &refusal[..]).unwrap().0, answers()[1], "in its own words");
-        for (highest, spoken) in [(1, 1), (2, 2), (3, 3), (9, 3)] {
+        for (highest, spoken) in [(1, 1), (2, 2), (3, 3), (4, 4), (9, 4)] {
             let welcome = in_versions(welcome.clone(), 1, highest);
             assert_eq!(Answer::read(&mut &welcome[..]).unwrap(), (answers()[0].clone(), spoken));
         }

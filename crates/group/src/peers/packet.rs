@@ -311,7 +311,7 @@ mod tests {
         for (at, value, words) in [
             (0, u32::MAX, "4294967295 bytes"),
             (0, 3, "a packet of 3 bytes"),
-            (8, 0x0203_0305, "kind 5"),
+            (8, 0x0203_0306, "kind 6"),
             (11, u32::MAX, "4294967295 bytes in a packet that has only"),
             (15, 4097, "4097 frames"),
             (11, 19, "1 bytes behind its last frame"),

@@ -82,7 +82,7 @@ impl GroupSim {
         let voter = |id: &NodeId| Voter {
             id: *id,
             health: healths.get(id).filter(|_| reaches(id)),
-            lag: group.lag(*id),
+            is_behind: group.is_node_behind(*id),
             stands_still: group.is_node_stalled(*id),
         };
         LostNodeCheck { leader, voters: voters.iter().map(voter).collect() }.why_not()

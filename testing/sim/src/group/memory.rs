@@ -93,9 +93,15 @@ impl GroupSim {
 
 /// Alters one entry of a shard, without a record. Returns its key; None if there is no entry.
 fn alter(shard: &mut Shard, index: u64) -> Option<String> {
-    let copies = shard.copies_between(0, 0);
-    let place = usize::try_from(index % (copies.len().max(1) as u64)).ok()?;
-    let key = copies.get(place)?.key.clone();
+    let (mut keys, mut cursor) = (Vec::new(), 0);
+    loop {
+        cursor = shard.scan(Time(0), cursor, 100, |key, _| keys.push(Box::<[u8]>::from(key)));
+        if cursor == 0 {
+            break;
+        }
+    }
+    let place = usize::try_from(index % (keys.len().max(1) as u64)).ok()?;
+    let key = keys.get(place)?.clone();
     let (next, log) = (shard.sequence() + 1, shard.journal()?.is_empty());
     assert!(log, "a shard at rest has an open frame");
     let at = shard.key(&key);

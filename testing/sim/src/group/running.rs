@@ -246,7 +246,7 @@ impl NodeProcess {
                 }
                 ToCore::Apply(_) => self.is_in_doubt = false,
                 ToCore::Await => self.is_in_doubt = true,
-                ToCore::Pause | ToCore::Resume { .. } | ToCore::Digest(_) => {}
+                ToCore::Pause | ToCore::Resume { .. } | ToCore::Digest(_) | ToCore::Copy(_) => {}
             }
             self.waiting_orders.push_back(order);
         }

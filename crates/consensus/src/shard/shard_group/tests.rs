@@ -153,10 +153,10 @@ fn a_leader_that_gets_nothing_committed_lets_nobody_wait_for_long() {
     alone.pass(STILL_TICKS);
     assert!(!alone.group.is_node_stalled(own));
     alone.pass(2);
-    assert!(alone.group.is_node_stalled(own));
+    assert!(alone.group.is_node_stalled(own) && alone.group.is_node_behind(own));
     alone.store();
     alone.pass(1);
-    assert!(!alone.group.is_node_stalled(own), "it goes on");
+    assert!(!alone.group.is_node_stalled(own) && !alone.group.is_node_behind(own), "it goes on");
     alone.execute(2, 1);
     alone.pass(STUCK_TICKS);
     assert!(alone.group.view().serves && !alone.is_told_to_resign());

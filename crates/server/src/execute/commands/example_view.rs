@@ -32,6 +32,7 @@ pub(crate) fn view(own: u64, leader: Option<u64>, threads: u16) -> View {
                 hears: (1..=3).filter(|other| *other != u64::from(number)).map(id).collect(),
             }),
             has_stalled: false,
+            is_behind: false,
             lag: (leader == Some(own)).then_some(if number == 3 { 5 } else { 0 }),
         }
     };
