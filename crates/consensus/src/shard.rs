@@ -7,6 +7,7 @@ mod broken;
 mod channel;
 mod device;
 mod entry_frames;
+mod freshness;
 mod group_core;
 mod health;
 mod lost_node_check;

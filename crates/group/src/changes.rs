@@ -201,10 +201,12 @@ mod tests {
             elections: 0,
             base: Index(0),
             compared: Sequence(0),
+            age_ticks: None,
         };
         View {
             node: node(1),
             shown_ms: 0,
+            tick_ms: 30,
             clock_off_ms: 0,
             members: (1..=3).map(member).collect(),
             shards: vec![shard.clone(), shard],

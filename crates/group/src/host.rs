@@ -11,7 +11,7 @@ use crate::membership::{LAG_MAX, Membership, OperatorRequest};
 use crate::operator_requests::OperatorRequests;
 use crate::peers::{CatchUp, Inbound, Packet, Peers, Subject};
 use crate::view::{Member, View};
-use scurry_consensus::replica::{Message, NodeId, Sequence};
+use scurry_consensus::replica::{Message, NodeId, Sequence, Term};
 use scurry_consensus::shard::{
     DigestReport, FrameBytes, Health, HostActions, LogPosition, Plan, RebuiltShard,
     ReceivedSnapshot, ShardGroup, SnapshotMessage, SnapshotOffer, StopReason, Verdict, base_from,
@@ -129,6 +129,12 @@ impl HostActions for GroupIo {
         let message = report.encode();
         self.peers
             .send(to, Packet { subject: Subject::Digest, shard, message, bodies: Vec::new() });
+    }
+
+    fn tell_committed(&mut self, shard: u16, to: NodeId, term: Term, committed: Sequence) {
+        let message = [term.get().to_le_bytes(), committed.get().to_le_bytes()].concat();
+        let subject = Subject::Committed;
+        self.peers.send(to, Packet { subject, shard, message, bodies: Vec::new() });
     }
 
     fn keep_copies(&mut self, shard: u16, verdict: &Verdict) {
@@ -343,6 +349,16 @@ impl Host {
                     match DigestReport::decode(&message) {
                         Some(report) => self.with(shard, |group| group.on_report(from, report)),
                         None => tracing::warn!(node = %from, "a digest was not taken: it is none"),
+                    }
+                    return;
+                }
+                if subject == Subject::Committed {
+                    let number = |at: usize| message.get(at..at + 8)?.try_into().ok();
+                    let numbers =
+                        (number(0).map(u64::from_le_bytes), number(8).map(u64::from_le_bytes));
+                    if let (Some(term), Some(committed)) = numbers {
+                        let committed = Sequence(committed);
+                        self.with(shard, |group| group.on_committed(Term(term), committed));
                     }
                     return;
                 }
@@ -606,6 +622,7 @@ impl Host {
         let view = View {
             node: own,
             shown_ms: self.clock.read().uptime_ms,
+            tick_ms: self.tick_ns / 1_000_000,
             clock_off_ms,
             members: members.collect(),
             shards: self.groups.iter().map(ShardGroup::view).collect(),

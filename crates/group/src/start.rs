@@ -137,10 +137,18 @@ pub fn start(
         threads: identity.threads,
         members: Vec::new(),
     };
-    let view = View { node, shown_ms: 0, clock_off_ms: 0, members: Vec::new(), shards: Vec::new() };
+    let tick_ms = u64::from(tick_ms);
+    let view = View {
+        node,
+        shown_ms: 0,
+        tick_ms,
+        clock_off_ms: 0,
+        members: Vec::new(),
+        shards: Vec::new(),
+    };
     let clocks = Arc::new(Clocks::new(clock));
     let (tell, told) = (inbox.clone(), clocks.clone());
-    let tick_ns = u64::from(tick_ms) * 1_000_000;
+    let tick_ns = tick_ms * 1_000_000;
     let healths = HealthTable::new(HEARD_TICKS * tick_ns);
     let membership = Membership::new((node, own), &members, accepted, healths, write);
     let place = (listener, &*membership.others());

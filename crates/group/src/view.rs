@@ -81,6 +81,8 @@ pub struct View {
     pub node: NodeId,
     /// When the view was made, ms of uptime.
     pub shown_ms: i64,
+    /// Milliseconds of a tick.
+    pub tick_ms: u64,
     /// By how much this node's wall clock is ahead of the middle one of all nodes' clocks, ms.
     pub clock_off_ms: i64,
     /// All nodes, including this one, in ascending order of their ids.
@@ -98,6 +100,18 @@ impl View {
     /// Returns the member that leads a shard. None without a leader, or if the leader is not a member here.
     pub fn leader(&self, shard: u16) -> Option<&Member> {
         self.member(self.shards.get(usize::from(shard))?.leader?)
+    }
+
+    /// Returns how long ago the leader of a shard had no more than this node shows, ms. 0 where this node serves, None
+    /// while it is not known.
+    pub fn age_ms(&self, shard: u16) -> Option<u64> {
+        Some(self.shards.get(usize::from(shard))?.age_ticks? * self.tick_ms)
+    }
+
+    /// Returns [`View::age_ms`] at a later time of the process, in ms of uptime.
+    pub fn shown_age_ms(&self, shard: u16, now_ms: i64) -> Option<u64> {
+        let later = u64::try_from(now_ms - self.shown_ms).unwrap_or(0);
+        self.age_ms(shard).map(|age| age + later)
     }
 
     /// Returns the nodes with a vote.

@@ -262,6 +262,14 @@ impl Durable {
         }
     }
 
+    /// Reports whether another node executes commands, and this one shows a committed state.
+    pub(crate) fn follows(&self) -> bool {
+        match &self.sink {
+            BatchSink::Group(group) => !group.leads() && group.shows_the_log(),
+            _ => false,
+        }
+    }
+
     /// Reports whether a group keeps the log.
     #[inline]
     pub(crate) fn is_grouped(&self) -> bool {

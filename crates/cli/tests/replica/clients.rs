@@ -125,7 +125,7 @@ fn redis_py_goes_on() {
     programs_through_failovers(&libraries::python("venv", "redis", "failover.py"));
 }
 
-/// A client that reads from replicas gets the followers listed, which forward its reads to the leader.
+/// A client that reads from replicas gets the followers listed, which answer its reads.
 fn reads_from_replicas(words: &[String]) {
     let nodes = Nodes::start(3, 2);
     let leader = nodes.leader();

@@ -1,6 +1,6 @@
 //! Interface of a shard's group to its surroundings: the network, the log on the device, and the recovery of shards.
 
-use crate::replica::{Message, NodeId, Sequence};
+use crate::replica::{Message, NodeId, Sequence, Term};
 use crate::shard::channel::FrameBytes;
 use crate::shard::offer::{SnapshotMessage, SnapshotOffer};
 use crate::shard::position::LogPosition;
@@ -22,6 +22,8 @@ pub trait HostActions {
     fn answer(&mut self, shard: u16, to: NodeId, number: u64, word: SnapshotMessage);
     /// Sends another node the sum of this node's memory. A lost report is not repeated.
     fn report(&mut self, shard: u16, to: NodeId, report: &DigestReport);
+    /// Tells another node what this leader has committed in its term. A lost word is not repeated.
+    fn tell_committed(&mut self, shard: u16, to: NodeId, term: Term, committed: Sequence);
     /// Keeps what this node had in memory, for a person to look at.
     fn keep_copies(&mut self, shard: u16, verdict: &Verdict);
     /// Starts to recover a shard from the device, up to the end of an entry.

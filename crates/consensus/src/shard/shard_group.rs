@@ -9,6 +9,7 @@ use crate::shard::broken::StopReason;
 use crate::shard::channel::{Epoch, FrameBytes, FromCore, HostEnd, RebuiltShard, ToCore, Turn};
 use crate::shard::device::{Order, Stored, Task};
 use crate::shard::entry_frames::{End, EntryFrames, frames_of};
+use crate::shard::freshness::Freshness;
 use crate::shard::offer::{SnapshotMessage, SnapshotOffer};
 use crate::shard::outlet::HostActions;
 use crate::shard::position::{LogPosition, Mark};
@@ -31,6 +32,8 @@ const DECLINED_TICKS: u32 = 100;
 const QUIET_TICKS: u32 = 4;
 /// Ticks without a completed order after which a device counts as stalled: 0.3 s.
 const STALL_TICKS: u32 = 10;
+/// Ticks after which a leader tells the others what is committed: 0.1 s.
+const TOLD_TICKS: u32 = 3;
 /// Ticks for which an election waits for a leader: 0.3 s. A node that lacks entries for longer counts as lost.
 const PATIENCE_TICKS: usize = 10;
 /// Ticks without a newly stored entry after which a node that lacks entries counts as stalled: 1 s.
@@ -158,6 +161,10 @@ pub struct ShardGroup {
     began: Option<(NodeId, u64)>,
     /// Comparison of the memory of the nodes.
     state_check: StateCheck,
+    /// The age of what this node shows while another leads.
+    freshness: Freshness,
+    /// Ticks since the others were told what is committed.
+    told_ticks: u32,
     /// Least ticks between two passes of the comparison; None while this node writes no digests.
     digest_ticks: Option<u32>,
 }
@@ -262,6 +269,8 @@ impl ShardGroup {
             next: None,
             began: None,
             state_check: StateCheck::new(own),
+            freshness: Freshness::default(),
+            told_ticks: 0,
             digest_ticks: None,
         };
         group.check();
@@ -349,6 +358,11 @@ impl ShardGroup {
             elections: self.elections,
             base: self.base.index,
             compared: self.state_check.agreed(),
+            age_ticks: match self.part {
+                CoreState::Leads(_) => Some(0),
+                CoreState::Follows { .. } => self.freshness.age(),
+                _ => None,
+            },
         }
     }
 
@@ -493,6 +507,11 @@ impl ShardGroup {
         }
         self.declined_ticks =
             self.declined_ticks.map(|ticks| ticks + 1).filter(|ticks| *ticks <= DECLINED_TICKS);
+        match self.part {
+            CoreState::Follows { .. } => self.freshness.tick(self.core.progress.applied()),
+            _ => self.freshness.clear(),
+        }
+        self.told_ticks += 1;
         let round_ticks = self.digest_ticks.filter(|_| self.is_settled());
         if let Some(order) = self.state_check.tick(round_ticks, self.committed_sequence) {
             self.core.order(ToCore::Digest(order));
@@ -503,6 +522,13 @@ impl ShardGroup {
     /// not all nodes can read them.
     pub fn write_digests(&mut self, round_ticks: Option<u32>) {
         self.digest_ticks = round_ticks;
+    }
+
+    /// Takes the word of a leader about what it has committed. That of an earlier term says nothing.
+    pub fn on_committed(&mut self, term: Term, committed: Sequence) {
+        if term == self.standing.term && matches!(self.part, CoreState::Follows { .. }) {
+            self.freshness.note(committed);
+        }
     }
 
     /// Takes another node's report about its memory.
@@ -780,7 +806,20 @@ impl ShardGroup {
         self.compact_log(outlet);
         self.exchange(outlet);
         self.report(outlet);
+        self.tell_committed(outlet);
         self.check();
+    }
+
+    /// Tells the other nodes regularly what is committed, so that they know the age of what they show.
+    fn tell_committed(&mut self, outlet: &mut impl HostActions) {
+        if self.told_ticks < TOLD_TICKS || !matches!(self.part, CoreState::Leads(_)) {
+            return;
+        }
+        self.told_ticks = 0;
+        let own = self.replica.id();
+        for node in self.replica.membership().nodes().filter(|node| *node != own) {
+            outlet.tell_committed(self.shard, node, self.standing.term, self.committed_sequence);
+        }
     }
 
     /// Sends the reports about this node's memory, and ends this node when it is wrong.

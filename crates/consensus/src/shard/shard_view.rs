@@ -26,4 +26,7 @@ pub struct ShardView {
     /// Last sequence at which a part of this node's memory was compared with the leader's and was the same; on the
     /// leader, the last at which it wrote a digest.
     pub compared: Sequence,
+    /// Ticks since the leader had no more than this node's memory shows; None while that is not known. 0 where this node
+    /// serves.
+    pub age_ticks: Option<u64>,
 }

@@ -1,5 +1,5 @@
 //! Packets, which nodes send after the greeting: a message of a shard's replica with the frames of its entries, a part
-//! of a snapshot, a clock, a health or a digest of memory. docs/formats/between-nodes.md has the bytes.
+//! of a snapshot, a clock, a health, a digest of memory, or what is committed. docs/formats/between-nodes.md has the bytes.
 
 use super::bytes::{FRONT_LEN, Front, check_sum, malformed, put_len};
 use scurry_codec::ByteCount;
@@ -24,6 +24,8 @@ pub(crate) enum Subject {
     Health,
     /// The sum of a part of the sender's memory.
     Digest,
+    /// What the sender has committed as the leader.
+    Committed,
 }
 
 impl Subject {
@@ -34,12 +36,13 @@ impl Subject {
             Subject::Clock => 3,
             Subject::Health => 4,
             Subject::Digest => 5,
+            Subject::Committed => 6,
         }
     }
 
     fn from_number(number: u8) -> Option<Subject> {
-        use Subject::{CatchUp, Clock, Digest, Health, Replica};
-        let all = [Replica, CatchUp, Clock, Health, Digest];
+        use Subject::{CatchUp, Clock, Committed, Digest, Health, Replica};
+        let all = [Replica, CatchUp, Clock, Health, Digest, Committed];
         all.into_iter().find(|subject| subject.number() == number)
     }
 }
@@ -55,8 +58,8 @@ pub(crate) struct Packet {
     pub(crate) subject: Subject,
     /// The shard that the message is about.
     pub(crate) shard: u16,
-    /// The encoded message: one of `scurry_consensus::replica`, a [`CatchUp`](super::CatchUp), a time, a health or a
-    /// digest.
+    /// The encoded message: one of `scurry_consensus::replica`, a [`CatchUp`](super::CatchUp), a time, a health, a
+    /// digest, or what is committed.
     pub(crate) message: Vec<u8>,
     /// The frames of the message's entries, in their order, or bytes of a snapshot.
     pub(crate) bodies: Vec<Arc<Vec<u8>>>,
@@ -311,7 +314,7 @@ mod tests {
         for (at, value, words) in [
             (0, u32::MAX, "4294967295 bytes"),
             (0, 3, "a packet of 3 bytes"),
-            (8, 0x0203_0306, "kind 6"),
+            (8, 0x0203_0307, "kind 7"),
             (11, u32::MAX, "4294967295 bytes in a packet that has only"),
             (15, 4097, "4097 frames"),
             (11, 19, "1 bytes behind its last frame"),

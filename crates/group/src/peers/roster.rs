@@ -502,7 +502,7 @@ impl Link {
         let Some(version) = waiting.connected else { return false };
         let since = match packet.subject {
             Subject::Health => HEALTH_SINCE,
-            Subject::Digest => DIGESTS_SINCE,
+            Subject::Digest | Subject::Committed => DIGESTS_SINCE,
             Subject::Replica | Subject::CatchUp | Subject::Clock => 0,
         };
         if version < since || waiting.len > ByteCount(0) && waiting.len + len > WAITING_LEN_MAX {

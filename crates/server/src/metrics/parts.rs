@@ -348,6 +348,14 @@ pub(super) fn group(source: &Source<'_>, page: &mut Exposition) {
             |it| it.compared.get(),
         ),
     ];
+    let help =
+        "How long ago the leader had no more than the memory of this node shows; 0 on the leader.";
+    page.metric("scurry_group_age_seconds", Gauge, help);
+    for (core, _) in shards() {
+        if let Some(age_ms) = core.parse().ok().and_then(|core| view.age_ms(core)) {
+            page.sample(&[("core", &core)], age_ms as f64 / 1e3);
+        }
+    }
     for (name, kind, help, value) in numbers {
         page.metric(name, kind, help);
         for (core, shard) in shards() {

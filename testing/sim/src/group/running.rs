@@ -9,7 +9,7 @@ use crate::reach::REACH;
 use crate::world::{CheckResult, World};
 use crate::{SimDisk, SimFile, Trace};
 use scurry_codec::LogFormat;
-use scurry_consensus::replica::{ByteCount, Index, Message, NodeId, Sequence, Settings};
+use scurry_consensus::replica::{ByteCount, Index, Message, NodeId, Sequence, Settings, Term};
 use scurry_consensus::shard::{
     CoreEnd, DigestReport, FrameBytes, FromCore, GroupCore, HostActions, LogDevice, LogPosition,
     RebuiltShard, ReceivedSnapshot, ShardFiles, ShardGroup, ShardGroupParts, SnapshotMessage,
@@ -30,6 +30,8 @@ pub(super) const BALLOT: &str = "ballot";
 
 /// Begins a packet with a report. No message has such a length.
 const REPORT: &[u8] = &[0xff; 4];
+/// Begins a packet with what a leader has committed.
+const COMMITTED: &[u8] = &[0xfe; 4];
 
 /// An input of the host's thread, except messages of cores.
 pub(super) enum Input {
@@ -196,6 +198,14 @@ impl NodeProcess {
         if let Some(report) = bytes.strip_prefix(REPORT) {
             let report = DigestReport::decode(report).ok_or("a report that no node has sent")?;
             self.group.on_report(from, report);
+            return Ok(());
+        }
+        if let Some(numbers) = bytes.strip_prefix(COMMITTED) {
+            let numbers: Vec<u64> = numbers
+                .chunks_exact(8)
+                .filter_map(|number| Some(u64::from_le_bytes(number.try_into().ok()?)))
+                .collect();
+            self.group.on_committed(Term(numbers[0]), Sequence(numbers[1]));
             return Ok(());
         }
         let (message, bodies) = unpack(bytes).ok_or("a packet that nobody has sent")?;
@@ -369,6 +379,12 @@ impl HostActions for NodeOutlet<'_> {
 
     fn report(&mut self, _: u16, to: NodeId, report: &DigestReport) {
         let bytes = [REPORT, &report.encode()].concat();
+        self.network.send(Packet { from: self.id, to, bytes });
+    }
+
+    fn tell_committed(&mut self, _: u16, to: NodeId, term: Term, committed: Sequence) {
+        let numbers = [term.get().to_le_bytes(), committed.get().to_le_bytes()];
+        let bytes = [COMMITTED, numbers.as_flattened()].concat();
         self.network.send(Packet { from: self.id, to, bytes });
     }
 

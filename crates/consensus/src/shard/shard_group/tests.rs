@@ -28,6 +28,7 @@ impl HostActions for Post {
     }
     fn answer(&mut self, _: u16, _: NodeId, _: u64, _: SnapshotMessage) {}
     fn report(&mut self, _: u16, _: NodeId, _: &DigestReport) {}
+    fn tell_committed(&mut self, _: u16, _: NodeId, _: Term, _: Sequence) {}
     fn keep_copies(&mut self, _: u16, _: &Verdict) {}
     fn rebuild(&mut self, _: u16, _: LogPosition) {}
 }

@@ -52,10 +52,12 @@ pub(crate) fn view(own: u64, leader: Option<u64>, threads: u16) -> View {
         elections: 2,
         base: Index(7),
         compared: Sequence(98),
+        age_ticks: Some(4),
     };
     View {
         node: id(own),
         shown_ms: 0,
+        tick_ms: 30,
         clock_off_ms: -3,
         members: (1..=3).map(member).collect(),
         shards: vec![shard; threads.into()],

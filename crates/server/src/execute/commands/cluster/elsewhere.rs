@@ -7,12 +7,15 @@ use crate::execute::node::Node;
 use crate::net::port::PortKind;
 use crate::slots::Slots;
 use scurry_group::view::{Member, View};
-use scurry_resp::table::Spec;
+use scurry_resp::table::{Spec, Spread};
 use scurry_resp::{Args, slot};
 
 /// The last reply on a connection to the main port of a node that another node leads.
 pub(crate) const ANOTHER_LEADS: &str =
     "READONLY another node leads now: connect again, and this port leads to it";
+
+/// Age in ms up to which a node that follows answers reads after READONLY.
+const AGE_MS_MAX: u64 = 5_000;
 
 /// Returns the error for a request that shows or changes the group's data, if this node does not execute it; None if it
 /// does.
@@ -28,7 +31,33 @@ pub(crate) fn elsewhere(
         EntryPort { executes: node.durable.executes(), ..EntryPort::of(node, view, client.port) };
     let slots = spec.key_positions(args).map(|position| slot(args.at(position)));
     let said = place.refusal(slots)?;
-    Some(if client.reads_replicas { passed_on(spec, said) } else { said })
+    if !client.reads_replicas {
+        return Some(said);
+    }
+    match can_show(node, view, client, spec, args) {
+        true => None,
+        false => Some(passed_on(spec, said)),
+    }
+}
+
+/// Reports whether a node that follows may answer a request with what it has: a read of a client that said READONLY, of
+/// keys of this core, while this node has lately had all that the leader had.
+#[cold]
+fn can_show(node: &Node, view: &View, client: &Client, spec: &Spec, args: Args<'_>) -> bool {
+    let is_own = |position| node.shared.slots.owner_of(args.at(position)) == node.core;
+    is_plain_read(spec)
+        && client.port == PortKind::Core
+        // A transaction is executed by one node, and invalidations come from the leader.
+        && client.transaction.is_none()
+        && client.tracking.is_none()
+        && spec.key_positions(args).all(is_own)
+        && node.durable.follows()
+        && view.shown_age_ms(node.core, node.clock.read().uptime_ms).is_some_and(|age| age <= AGE_MS_MAX)
+}
+
+/// Reports whether a command reads keys out of memory, and nothing else.
+fn is_plain_read(spec: &Spec) -> bool {
+    spec.keys.0 != 0 && spec.flags.contains(&"readonly") && spec.spread != Spread::Log
 }
 
 /// Turns the error into one for a client that reads from replicas. MOVED would tell it nothing new, and it would ask a
@@ -163,6 +192,12 @@ mod tests {
         for name in ["SET", "SCUR.DEBIT", "DBSIZE", "WATCH"] {
             assert_eq!(said(name), moved, "{name}");
         }
+        for (name, is_read) in
+            [("GET", true), ("SCUR.GET", true), ("SCUR.STATEMENT", false), ("DBSIZE", false)]
+        {
+            assert_eq!(is_plain_read(spec(name)), is_read, "{name}");
+        }
+        assert!(!is_plain_read(spec("SET")) && !is_plain_read(spec("WATCH")));
         let down = "CLUSTERDOWN no node leads shard 0";
         assert_eq!(passed_on(spec("GET"), down.to_owned()), down);
     }

@@ -163,11 +163,11 @@ pub(super) fn lines(view: &View, now_ms: i64, lines: &mut Lines) {
             ),
         );
     }
-    for (number, shard) in view.shards.iter().enumerate() {
+    for (number, shard) in (0_u16..).zip(&view.shards) {
         lines.line(
             &format!("shard{number}"),
             format_args!(
-                "role={},term={},leader={},serves={},committed={},stored={},applied={},elections={},base={},compared={}",
+                "role={},term={},leader={},serves={},committed={},stored={},applied={},elections={},base={},compared={},age_ms={}",
                 word(shard.role),
                 shard.term.get(),
                 shard.leader.map_or("none".to_owned(), |id| id.to_string()),
@@ -178,6 +178,7 @@ pub(super) fn lines(view: &View, now_ms: i64, lines: &mut Lines) {
                 shard.elections,
                 shard.base.get(),
                 shard.compared.get(),
+                view.age_ms(number).map_or("unknown".to_owned(), |age| age.to_string()),
             ),
         );
     }
@@ -238,7 +239,7 @@ mod tests {
             "member2:id=0000000000000003,votes=yes,connected=yes,heard=yes,peer=10.0.0.3:7389,\
              ip=10.0.0.3,port=6389,lag=5",
             "shard1:role=leader,term=7,leader=0000000000000001,serves=yes,committed=100,stored=101,\
-             applied=99,elections=2,base=7,compared=98",
+             applied=99,elections=2,base=7,compared=98,age_ms=120",
         ] {
             assert!(text.0.contains(&format!("{line}\r\n")), "{line}: {}", text.0);
         }
