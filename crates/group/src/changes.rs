@@ -186,6 +186,7 @@ mod tests {
                 is_silent: false,
                 health: None,
                 lag: None,
+                observes: false,
                 has_stalled: false,
                 is_behind: false,
             }

@@ -615,6 +615,10 @@ impl Host {
                 true => Some(self.told.0.clone()),
                 false => membership.health(id).cloned(),
             },
+            observes: match id == own {
+                true => self.told.0.observes,
+                false => membership.health(id).is_some_and(|health| health.observes),
+            },
             lag: self.groups.iter().map(|group| group.lag(id)).sum(),
             has_stalled: self.groups.iter().any(|group| group.is_node_stalled(id)),
             is_behind: self.groups.iter().any(|group| group.is_node_behind(id)),

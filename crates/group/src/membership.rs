@@ -70,6 +70,8 @@ pub(super) struct Membership {
     /// The answer to a node that joins. Its members are filled in when it is sent.
     accepted: Accepted,
     write: Write,
+    /// True when this node is to have no vote.
+    observes: bool,
 }
 
 impl Membership {
@@ -78,7 +80,7 @@ impl Membership {
         members: &GroupMembers,
         accepted: Accepted,
         healths: HealthTable,
-        write: Write,
+        (write, observes): (Write, bool),
     ) -> Membership {
         let mut membership = Membership {
             node,
@@ -93,6 +95,7 @@ impl Membership {
             asking: Vec::new(),
             accepted,
             write,
+            observes,
         };
         membership.set_from_log(members, &BTreeSet::new());
         membership
@@ -149,6 +152,7 @@ impl Membership {
         Health {
             stores: groups.iter().all(ShardGroup::stores),
             could_lead: groups.iter().all(ShardGroup::could_lead),
+            observes: self.observes,
             voters: in_force(groups).unwrap_or_default().to_vec(),
             hears: self.connected.iter().copied().filter(|id| self.health(*id).is_some()).collect(),
         }
@@ -450,14 +454,14 @@ impl Membership {
         }
     }
 
-    /// Returns a change that gives a vote to a learner that has caught up.
+    /// Returns a change that gives a vote to a learner that has caught up, unless it only observes.
     fn promote(&self, groups: &[ShardGroup]) -> Option<Plan> {
         let members = &groups.first()?.replica.membership().members;
         if members.voters().len() >= VOTERS_MAX {
             return None;
         }
         let has_caught_up = |id: &&NodeId| {
-            self.is_reached(**id)
+            self.health(**id).is_some_and(|health| !health.observes)
                 && groups.iter().all(|group| group.lag(**id).is_some_and(|lag| lag <= LAG_MAX))
         };
         let id = *members.learners().iter().find(has_caught_up)?;
@@ -541,7 +545,7 @@ mod tests {
         let healths = HealthTable::new(1);
         let write: Write = Box::new(|_| Ok(()));
         let mut membership =
-            Membership::new(own, &named(&[100, 200, 300]), accepted, healths, write);
+            Membership::new(own, &named(&[100, 200, 300]), accepted, healths, (write, false));
         let ports = |membership: &Membership| -> Vec<u16> {
             membership.known().map(|(_, addresses, _)| addresses.peer.port()).collect()
         };

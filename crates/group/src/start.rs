@@ -52,6 +52,8 @@ pub struct Start {
     pub retire: Retire,
     /// Keeps a text under a name in the directory, for a person to look at.
     pub keep: Keep,
+    /// Whether this node is to have no vote.
+    pub observes: bool,
     /// The files of each shard.
     pub shards: Vec<ShardFiles>,
     /// Recovers a shard up to a sequence.
@@ -110,6 +112,7 @@ pub fn start(
         write,
         retire,
         keep,
+        observes,
         shards,
         rebuild,
         files,
@@ -150,7 +153,7 @@ pub fn start(
     let (tell, told) = (inbox.clone(), clocks.clone());
     let tick_ns = tick_ms * 1_000_000;
     let healths = HealthTable::new(HEARD_TICKS * tick_ns);
-    let membership = Membership::new((node, own), &members, accepted, healths, write);
+    let membership = Membership::new((node, own), &members, accepted, healths, (write, observes));
     let place = (listener, &*membership.others());
     let peers = Peers::start(place, identity, (sockets, told), enter, move |inbound| {
         // An error means that the host has ended: the message is not needed.

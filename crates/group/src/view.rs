@@ -30,6 +30,8 @@ pub struct Member {
     pub addresses: Addresses,
     /// False for a learner: a node that receives entries and has no vote yet in the members in force.
     pub votes: bool,
+    /// True for a learner that is to have no vote, while it is heard.
+    pub observes: bool,
     /// True for this node, and for a node that is connected in both directions.
     pub is_connected: bool,
     /// True for a node that has sent its health before and has stopped sending it, although it is still connected.

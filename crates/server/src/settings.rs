@@ -86,6 +86,8 @@ pub struct GroupSettings {
     pub join: Vec<SocketAddr>,
     /// The id of a member that this node replaces when it joins: that member is removed for ever.
     pub replaces: Option<u64>,
+    /// True for a node that is to have no vote.
+    pub observer: bool,
     /// TLS between the nodes; None for connections without authentication.
     pub tls: Option<NodeTlsSettings>,
     /// A tick of the group's clock, ms: followers miss a leader after ten to twenty of them.
@@ -190,6 +192,7 @@ mod tests {
             announce_ip: None,
             join: Vec::new(),
             replaces: None,
+            observer: false,
             tls,
             tick_ms: GroupSettings::TICK_MS,
         };

@@ -145,6 +145,11 @@ pub(crate) struct Options {
     #[arg(long, value_name = "ID")]
     pub(crate) replaces: Option<NodeName>,
 
+    /// This node of a group never gets a vote: it takes the log at its own pace, in another place, and no commit and no
+    /// election waits for it [default: a node that has caught up gets a vote]
+    #[arg(long, num_args = 0, default_missing_value = "true")]
+    pub(crate) observer: Option<bool>,
+
     /// Certificate of this node, for the address by which the other nodes reach it, and those between it
     /// and its root (PEM). With --replicate-tls-key and --replicate-tls-ca the nodes speak TLS 1.3 with
     /// each other, and each asks for the other's certificate [default: none, they speak without TLS]

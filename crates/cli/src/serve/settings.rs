@@ -87,6 +87,7 @@ impl Options {
             for (option, is_given) in [
                 ("--join", self.join.is_some()),
                 ("--replaces", self.replaces.is_some()),
+                ("--observer", self.observer == Some(true)),
                 ("--replicate-tls-cert", self.replicate_tls_cert.is_some()),
                 ("--replicate-tls-key", self.replicate_tls_key.is_some()),
                 ("--replicate-tls-ca", self.replicate_tls_ca.is_some()),
@@ -143,6 +144,7 @@ impl Options {
             announce_ip,
             join,
             replaces: self.replaces.map(|name| name.0),
+            observer: self.observer.unwrap_or(false),
             tls: self.tls_of_nodes()?,
             tick_ms: self.tick_ms.map_or(GroupSettings::TICK_MS, |ms| ms.0),
         }))
@@ -285,6 +287,7 @@ mod tests {
                 "--replicate ADDR",
             ),
             ("--replaces 00000000000000a7", "--replicate ADDR:PORT"),
+            ("--observer", "--replicate ADDR:PORT"),
             ("--replicate 127.0.0.1:1 --durability none", "--durability fsync"),
             ("--replicate 127.0.0.1:1 --dir d --durability write", "--durability fsync"),
             ("--replicate 127.0.0.1:1", "takes a --dir"),

@@ -17,6 +17,7 @@ mod losses;
 mod members;
 mod memory;
 mod nodes;
+mod observers;
 mod old_reads;
 mod refusals;
 #[path = "../cluster/said.rs"]

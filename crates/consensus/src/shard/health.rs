@@ -9,6 +9,7 @@ const NODES_MAX: usize = 64;
 /// Flags of an encoded health.
 const STORES: u8 = 1;
 const COULD_LEAD: u8 = 2;
+const OBSERVES: u8 = 4;
 
 /// Health of a node, as it reports it to the others.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -17,6 +18,8 @@ pub struct Health {
     pub stores: bool,
     /// True while its memory shows all that is committed, or nearly all: it would serve at once if elected.
     pub could_lead: bool,
+    /// True for a node that is to have no vote.
+    pub observes: bool,
     /// The voters by which the node would be elected, ascending; empty while it knows of a change of members in
     /// progress.
     pub voters: Vec<NodeId>,
@@ -28,7 +31,11 @@ impl Health {
     /// Returns its bytes.
     pub fn encode(&self) -> Vec<u8> {
         let flag = |is: bool, flag| if is { flag } else { 0 };
-        let mut out = vec![flag(self.stores, STORES) | flag(self.could_lead, COULD_LEAD)];
+        let mut out = vec![
+            flag(self.stores, STORES)
+                | flag(self.could_lead, COULD_LEAD)
+                | flag(self.observes, OBSERVES),
+        ];
         for nodes in [&self.voters, &self.hears] {
             let nodes = &nodes[..nodes.len().min(NODES_MAX)];
             // NODES_MAX fits a byte.
@@ -43,10 +50,11 @@ impl Health {
         let (&flags, rest) = bytes.split_first()?;
         let (voters, rest) = nodes(rest)?;
         let (hears, rest) = nodes(rest)?;
-        let is_known = flags & !(STORES | COULD_LEAD) == 0 && rest.is_empty();
+        let is_known = flags & !(STORES | COULD_LEAD | OBSERVES) == 0 && rest.is_empty();
         is_known.then_some(Health {
             stores: flags & STORES != 0,
             could_lead: flags & COULD_LEAD != 0,
+            observes: flags & OBSERVES != 0,
             voters,
             hears,
         })
@@ -126,12 +134,13 @@ mod tests {
         let health = Health {
             stores: true,
             could_lead: false,
+            observes: true,
             voters: vec![node(1), node(2), node(u64::MAX)],
             hears: vec![node(2)],
         };
         let bytes = health.encode();
         assert_eq!(bytes.len(), 1 + 1 + 3 * 8 + 1 + 8);
-        assert_eq!(bytes[..10], [1, 3, 1, 0, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(bytes[..10], [5, 3, 1, 0, 0, 0, 0, 0, 0, 0]);
         assert_eq!(Health::decode(&bytes), Some(health));
         for len in 0..bytes.len() {
             assert_eq!(Health::decode(&bytes[..len]), None, "{len} bytes");
@@ -141,7 +150,7 @@ mod tests {
             other[at] = byte;
             Health::decode(&other)
         };
-        assert_eq!(with(0, 4), None, "a flag that nobody knows");
+        assert_eq!(with(0, 8), None, "a flag that nobody knows");
         assert_eq!(with(1, 200), None, "more nodes than there can be");
         assert_eq!(with(2, 0), None, "node 0");
         assert_eq!(Health::decode(&[&bytes[..], &[0]].concat()), None);

@@ -153,6 +153,7 @@ mod tests {
         let health = |own: &NodeId| Health {
             stores: true,
             could_lead: true,
+            observes: false,
             voters: all.clone(),
             hears: all.iter().copied().filter(|other| other != own).collect(),
         };

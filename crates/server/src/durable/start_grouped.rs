@@ -79,6 +79,14 @@ fn open_node(
     };
     // Also after an earlier start that ended before this point.
     store.end_begin()?;
+    let votes = file.members.iter().any(|member| member.id == file.node && member.votes);
+    if group.settings.observer && votes {
+        return Err(StartError::Group(format!(
+            "node {:016x} has a vote, and --observer is for one that never gets it: remove the node (SCUR.REPLICA \
+             REMOVE), and start one with an empty directory, --join and --observer",
+            file.node
+        )));
+    }
     if manifest.threads != plan.threads {
         return Err(StartError::GroupThreads { here: plan.threads, group: manifest.threads });
     }
@@ -188,6 +196,7 @@ fn open_node(
         keep: Box::new(move |name: &str, text: &str| {
             keeps.keep_text(name, text).map_err(|error| error.to_string())
         }),
+        observes: group.settings.observer,
         shards: files,
         rebuild: Arc::new(rebuild),
         files: Arc::new(move |core| files_of.core(manifest.generation, core)),

@@ -97,6 +97,7 @@ impl GroupSim {
         Some(Health {
             stores: group.stores(),
             could_lead: group.could_lead(),
+            observes: false,
             voters: group.voters().unwrap_or_default().to_vec(),
             hears: self.machines.values().filter(is_heard).map(|other| other.id).collect(),
         })

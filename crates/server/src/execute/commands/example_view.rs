@@ -28,9 +28,11 @@ pub(crate) fn view(own: u64, leader: Option<u64>, threads: u16) -> View {
             health: Some(Health {
                 stores: true,
                 could_lead: true,
+                observes: false,
                 voters: (1..=3).map(id).collect(),
                 hears: (1..=3).filter(|other| *other != u64::from(number)).map(id).collect(),
             }),
+            observes: false,
             has_stalled: false,
             is_behind: false,
             lag: (leader == Some(own)).then_some(if number == 3 { 5 } else { 0 }),

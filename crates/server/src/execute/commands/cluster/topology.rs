@@ -44,7 +44,7 @@ pub(super) struct CorePort {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Health {
     Online,
-    /// Catching up, without a vote yet.
+    /// Catching up, to get a vote.
     Loading,
     /// Without a connection to this node.
     Fail,
@@ -52,7 +52,7 @@ pub(super) enum Health {
 
 impl Health {
     fn of(member: &Member) -> Health {
-        match (member.is_connected, member.votes) {
+        match (member.is_connected, member.votes || member.observes) {
             (false, _) => Health::Fail,
             (true, false) => Health::Loading,
             (true, true) => Health::Online,

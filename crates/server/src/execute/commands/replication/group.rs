@@ -98,7 +98,7 @@ impl PortRole<'_> {
                         "ip={},port={},state={},offset={}",
                         member.addresses.ip,
                         self.port_of(member),
-                        if member.votes { "online" } else { "send_bulk" },
+                        if member.votes || member.observes { "online" } else { "send_bulk" },
                         self.offset_of(member),
                     ),
                 );
@@ -151,9 +151,10 @@ pub(super) fn lines(view: &View, now_ms: i64, lines: &mut Lines) {
         lines.line(
             &format!("member{number}"),
             format_args!(
-                "id={},votes={},connected={},heard={},peer={},ip={},port={},lag={}",
+                "id={},votes={},observes={},connected={},heard={},peer={},ip={},port={},lag={}",
                 member.id,
                 word(member.votes),
+                word(member.observes),
                 word(member.is_connected),
                 word(member.health.is_some()),
                 addresses.peer,
@@ -236,7 +237,7 @@ mod tests {
             "scurry_group_node:0000000000000001",
             "can_lose_a_node:yes",
             "clock_off_ms:-3",
-            "member2:id=0000000000000003,votes=yes,connected=yes,heard=yes,peer=10.0.0.3:7389,\
+            "member2:id=0000000000000003,votes=yes,observes=no,connected=yes,heard=yes,peer=10.0.0.3:7389,\
              ip=10.0.0.3,port=6389,lag=5",
             "shard1:role=leader,term=7,leader=0000000000000001,serves=yes,committed=100,stored=101,\
              applied=99,elections=2,base=7,compared=98,age_ms=120",

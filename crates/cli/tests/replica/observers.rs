@@ -1,0 +1,133 @@
+//! A node without a vote: it has everything and holds up no node, leads never, and shows what it has.
+
+use super::nodes::{Client, Nodes};
+use super::said::scurry;
+use nix::sys::signal::Signal;
+use std::path::Path;
+
+/// Starts three nodes with a vote and one that observes. Returns them with the id of that one.
+fn group() -> (Nodes, String) {
+    let mut nodes = Nodes::start(3, 1);
+    nodes.execute(&["SET", "key", "before"]);
+    nodes.set_options(vec!["--observer".to_owned()]);
+    nodes.begin_one_more();
+    nodes.set_options(Vec::new());
+    let id = nodes.until("it observes", || {
+        let said = nodes.status(nodes.leader_of(&[0, 1, 2])?)?;
+        let line = said.lines().find(|line| line.contains("observes=yes"))?;
+        let id = line.split("id=").nth(1)?.split(',').next()?;
+        Some(id.to_owned())
+    });
+    (nodes, id)
+}
+
+/// Returns the line of a member at the leader.
+fn line_of(nodes: &Nodes, id: &str) -> Option<String> {
+    let said = nodes.status(nodes.leader_of(&[0, 1, 2])?)?;
+    said.lines().find(|line| line.contains(id) && line.starts_with("member")).map(str::to_owned)
+}
+
+/// Sets the key at the leader, whichever of the three it is.
+fn set(nodes: &Nodes, value: &str) {
+    nodes.until("it is set", || {
+        let said = nodes.ask_node(nodes.leader_of(&[0, 1, 2])?, &["SET", "key", value])?;
+        said.starts_with("+OK").then_some(())
+    });
+}
+
+/// Waits until the observer shows this value.
+fn shows(nodes: &Nodes, value: &str) {
+    let mut client = Client::connect(nodes.thread_port(3)).expect("it listens");
+    client.ask(&["READONLY"]).expect("an answer");
+    nodes.until("it shows the value", || {
+        client.ask(&["GET", "key"]).ok().filter(|said| said.contains(value)).map(drop)
+    });
+}
+
+#[test]
+fn an_observer_has_everything_and_never_a_vote() {
+    let (mut nodes, id) = group();
+    shows(&nodes, "before");
+    nodes.execute(&["SET", "key", "after"]);
+    shows(&nodes, "after");
+    nodes.until("it has caught up", || line_of(&nodes, &id).filter(|it| it.contains("lag=0")));
+    // A node that has caught up would have got a vote by now: this is a change of members, and the next one.
+    let said = nodes.execute(&["SCUR.REPLICA", "STATUS"]);
+    assert!(said.contains("can_lose_a_node:yes"), "{said}");
+    let line = line_of(&nodes, &id).expect("it is a member");
+    assert!(line.contains("votes=no,observes=yes"), "{line}");
+    assert!(nodes.number(3, "age_ms").is_some_and(|age| age < 5_000));
+    // It is asked in vain to lead.
+    let said = nodes.until("an answer", || {
+        nodes.ask_node(nodes.leader_of(&[0, 1, 2])?, &["SCUR.REPLICA", "TRANSFER", &id])
+    });
+    assert!(said.contains("it has no vote, and cannot lead"), "{said}");
+    // It is restarted, and still observes; without the option it would get a vote.
+    nodes.set_options(vec!["--observer".to_owned()]);
+    nodes.stop(3);
+    nodes.start_again(3);
+    nodes.execute(&["SET", "key", "again"]);
+    shows(&nodes, "again");
+    let line = nodes
+        .until("it observes", || line_of(&nodes, &id).filter(|line| line.contains("observes=yes")));
+    assert!(line.contains("votes=no"), "{line}");
+    nodes.set_options(Vec::new());
+    nodes.stop(3);
+    nodes.start_again(3);
+    nodes.until("it gets a vote", || {
+        line_of(&nodes, &id).filter(|line| line.contains("votes=yes,observes=no"))
+    });
+}
+
+#[test]
+fn no_node_waits_for_an_observer_that_stands_still() {
+    let (nodes, id) = group();
+    shows(&nodes, "before");
+    nodes.signal(3, Signal::SIGSTOP);
+    for number in 0..200 {
+        set(&nodes, &number.to_string());
+    }
+    let said = nodes.status(nodes.leader_of(&[0, 1, 2]).expect("one leads")).expect("an answer");
+    assert!(said.contains("can_lose_a_node:yes"), "{said}");
+    // Two of the three with a vote are enough, and the observer is none of them.
+    let leader = nodes.leader_of(&[0, 1, 2]).expect("one leads");
+    nodes.signal((leader + 1) % 3, Signal::SIGKILL);
+    set(&nodes, "by two");
+    nodes.signal(3, Signal::SIGCONT);
+    shows(&nodes, "by two");
+    assert!(line_of(&nodes, &id).is_some_and(|line| line.contains("votes=no")));
+}
+
+/// The three with a vote are lost: the runbook, as it is typed.
+#[test]
+fn a_group_is_made_of_what_an_observer_has() {
+    let (mut nodes, _) = group();
+    set(&nodes, "kept");
+    shows(&nodes, "kept");
+    for node in 0..3 {
+        nodes.signal(node, Signal::SIGKILL);
+    }
+    let (observer, restored) = (nodes.stop(3), nodes.directory_of(9));
+    let text = |path: &Path| path.to_str().expect("text").to_owned();
+    scurry(&["restore", &text(&observer), "--to", &text(&restored), "--uncommitted"]).well();
+    let again = Nodes::start_from(&restored, 3, 1);
+    assert_eq!(again.execute(&["GET", "key"]), "$kept");
+    again.execute(&["SET", "key", "goes on"]);
+    again.until("it can lose a node", || {
+        again.status(again.leader())?.contains("can_lose_a_node:yes").then_some(())
+    });
+}
+
+#[test]
+fn a_node_with_a_vote_is_no_observer() {
+    let mut nodes = Nodes::start(3, 1);
+    nodes.stop(2);
+    nodes.set_options(vec!["--observer".to_owned()]);
+    nodes.start_again(2);
+    nodes.until("it is refused", || {
+        nodes
+            .log(2)
+            .contains("has a vote, and --observer is for one that never gets it")
+            .then_some(())
+    });
+}
