@@ -10,8 +10,8 @@ fn wait_until_it_reaches_all(nodes: &Nodes, node: usize) {
         let is_reached = |other: &usize| {
             let peer = format!("peer={},", nodes.peer_address(*other));
             let port = format!("port={},", nodes.main_port(*other));
-            let is = |line: &str| line.contains(&peer) && line.contains(&port);
-            said.lines().any(|line| is(line) && line.contains("votes=yes,connected=yes"))
+            let words = [&peer, &port, "votes=yes", "connected=yes"];
+            said.lines().any(|line| words.iter().all(|word| line.contains(word)))
         };
         (0..3).all(|other| is_reached(&other)).then_some(())
     });
