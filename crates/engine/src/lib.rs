@@ -62,7 +62,7 @@ pub use recovery::{
     look_at_group, recover, survey_group,
 };
 pub use scurry_codec::{ByteCount, HashKey, Index, LogBase, LogPosition, Sequence, Term};
-pub use shard::{ChangedKeys, Compared, EntryCopy, ReplayError, Shard, Step};
+pub use shard::{ChangedKeys, Compared, EntryCopy, ReplayError, Shard, Step, WalkLimit};
 pub use snapshot::{
     Piece, Ranges, Snapshot, SnapshotError, SnapshotReader, SnapshotSequences, SnapshotWriter,
     shown_by_snapshots, snapshot_name, snapshot_of,

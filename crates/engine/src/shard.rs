@@ -27,6 +27,7 @@ use crate::{ChainRoom, Config, Key, Memory, Stats, Version};
 use scurry_codec::{FrameWriter, LogFormat, is_in_parts};
 use scurry_ledger::{Time, Totals};
 
+pub use crate::table::WalkLimit;
 pub use changed::ChangedKeys;
 pub use digest::{Compared, EntryCopy};
 pub use durable::ReplayError;

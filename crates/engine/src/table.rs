@@ -7,6 +7,8 @@
 mod chunk;
 mod scan;
 
+pub use chunk::WalkLimit;
+
 use crate::entry::{TableEntry, TableEntryKind};
 use crate::key::{Key, KeyHasher, position};
 use hashbrown::HashTable;

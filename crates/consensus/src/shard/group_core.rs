@@ -248,10 +248,10 @@ impl GroupCore {
 
     /// Writes a digest of the shard as it is now into the journal.
     fn digest(&self, shard: &mut Shard, order: DigestOrder, now: Time) {
-        let DigestOrder { node, from, count, has_keys } = order;
+        let DigestOrder { node, from, limit, has_keys } = order;
         // A leader that has just begun may show an earlier time than the log has.
         let now = shard.journal().map_or(now, |journal| journal.latest().max(now));
-        let digest = shard.digest((node.get(), now), from, count, has_keys);
+        let digest = shard.digest((node.get(), now), from, limit, has_keys);
         let mut bytes = Vec::new();
         digest.encode(&mut bytes);
         let Some(journal) = shard.journal() else { return };

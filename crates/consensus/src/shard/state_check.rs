@@ -4,16 +4,16 @@
 //! (docs/adr/0049-memory-is-compared.md).
 
 use crate::replica::{NodeId, Sequence};
-use scurry_engine::{Compared, EntryCopy};
+use scurry_engine::{Compared, EntryCopy, WalkLimit};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Least entries of a digest while others write: one or two segments of the table. With one digest a tick this takes
 /// less than a hundredth of a processor.
-const ENTRIES_BUSY: usize = 400;
+const BUSY: WalkLimit = WalkLimit { entries: 400, cost: 1 << 20 };
 /// Entries of a digest while nothing else is written.
-const ENTRIES_IDLE: usize = 8 * 1024;
+const IDLE: WalkLimit = WalkLimit { entries: 8 * 1024, cost: 8 << 20 };
 /// Entries of a digest with keys: those of the longest digest without, also where some came meanwhile.
-const ENTRIES_KEYS: usize = 2 * ENTRIES_IDLE;
+const WITH_KEYS: WalkLimit = WalkLimit { entries: 16 * 1024, cost: 16 << 20 };
 /// Ticks between two digests while nothing else is written: 0.5 s.
 const TICKS_IDLE: u32 = 16;
 /// Ticks after which a digest that the core has not made is asked for again, and keys are compared again: 1 s.
@@ -32,8 +32,8 @@ pub struct DigestOrder {
     pub node: NodeId,
     /// First position.
     pub from: u64,
-    /// About so many entries.
-    pub count: usize,
+    /// Where it ends.
+    pub limit: WalkLimit,
     /// True to name each entry.
     pub has_keys: bool,
 }
@@ -183,7 +183,7 @@ impl StateCheck {
         {
             *ticks = 0;
             self.asked = Some(0);
-            return Some(DigestOrder { node, from: *from, count: ENTRIES_KEYS, has_keys: true });
+            return Some(DigestOrder { node, from: *from, limit: WITH_KEYS, has_keys: true });
         }
         if self.next == 0 && self.round_ticks < round_ticks {
             return None;
@@ -196,8 +196,8 @@ impl StateCheck {
             self.round_ticks = 0;
         }
         self.asked = Some(0);
-        let count = if is_busy { ENTRIES_BUSY } else { ENTRIES_IDLE };
-        Some(DigestOrder { node, from: self.next, count, has_keys: false })
+        let limit = if is_busy { BUSY } else { IDLE };
+        Some(DigestOrder { node, from: self.next, limit, has_keys: false })
     }
 
     /// Takes what the own core has compared: as the leader its own digest, else the leader's.
@@ -409,12 +409,12 @@ mod tests {
     fn a_leader_walks_the_table_and_compares_keys_where_a_node_differs() {
         let mut check = StateCheck::new(node(OWN));
         let first = check.tick(Some(ROUND_TICKS), Sequence(0)).expect("it begins at once");
-        assert_eq!((first.from, first.has_keys, first.count), (0, false, ENTRIES_IDLE));
+        assert_eq!((first.from, first.has_keys, first.limit), (0, false, IDLE));
         assert_eq!(check.tick(Some(ROUND_TICKS), Sequence(50)), None, "the core has not answered");
         check.note_own(compared(OWN, 10, 10, false), &voters());
         assert_eq!(check.tick(Some(ROUND_TICKS), Sequence(40)), None, "nothing else is written");
         let busy = check.tick(Some(ROUND_TICKS), Sequence(41)).expect("others write");
-        assert_eq!((busy.from, busy.count), (9, ENTRIES_BUSY));
+        assert_eq!((busy.from, busy.limit), (9, BUSY));
         check.note_own(compared(OWN, 10, 10, false), &voters());
         check.note_report(node(3), report(11, false, &[]), &voters());
         let keys = check.tick(Some(ROUND_TICKS), Sequence(50)).expect("a node differs");

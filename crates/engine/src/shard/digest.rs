@@ -2,6 +2,8 @@
 //! (docs/adr/0049-memory-is-compared.md).
 
 use super::{Shard, is_entry_in_parts};
+use crate::WalkLimit;
+use crate::account_parts::AccountParts;
 use crate::entry::{TableEntry, TableEntryKind, UNARMED};
 use crate::timers::{NEAR, tick_of};
 use scurry_codec::{StateDigest, decode_part};
@@ -10,6 +12,8 @@ use scurry_ledger::{Account, Status, Time, next_due};
 /// Bytes of sessions and remembered ids above which those of a busy account are not compared: to read them would hold up
 /// other commands.
 const PARTS_LEN_MAX: usize = 256 << 10;
+/// How many times as long a byte of them takes as one of an entry.
+const PARTS_COST: usize = 4;
 /// Most entries that are copied where two nodes differ.
 const COPIES_MAX: usize = 64;
 
@@ -40,19 +44,19 @@ pub struct Compared {
 }
 
 impl Shard {
-    /// Returns the digest of the entries at `at` from a position on, of about `count` of them. With `has_keys` it names
-    /// each entry.
+    /// Returns the digest of the entries at `at` from a position on, up to a limit. With `has_keys` it names each entry.
     pub fn digest(
         &self,
         (node, at): (u64, Time),
         from: u64,
-        count: usize,
+        limit: WalkLimit,
         has_keys: bool,
     ) -> StateDigest {
         let mut scratch = None;
         let mut keys = Vec::new();
         let mut sum = 0_u64;
-        let to = self.table.walk_entries(from, count, |hash, entry| {
+        let cost = |entry: &TableEntry| self.cost_of(entry);
+        let to = self.table.walk_entries(from, limit, cost, |hash, entry| {
             if entry.is_over(at) {
                 return;
             }
@@ -133,6 +137,13 @@ impl Shard {
         let whole = if is_right { self.parts_to_compare(entry) } else { None };
         let digest = crc32c::crc32c_append(digest, whole.as_deref().unwrap_or(entry.value()));
         if is_right { digest } else { !digest }
+    }
+
+    /// Returns the work of comparing an entry, in bytes that are read once: parts are decoded and encoded.
+    fn cost_of(&self, entry: &TableEntry) -> usize {
+        let parts = if is_entry_in_parts(entry) { self.annexes.get(entry.key()) } else { None };
+        let compared = parts.map_or(0, AccountParts::bytes);
+        entry.len() + if compared <= PARTS_LEN_MAX { PARTS_COST * compared } else { 0 }
     }
 
     /// Returns the whole image of an account that is kept in parts, unless these are too many to be compared.

@@ -9,6 +9,15 @@ use std::hint::black_box;
 /// Entries that are loaded into the cache together.
 const LOADED_TOGETHER: usize = 32;
 
+/// Where a walk ends: after about so many entries, or when they have cost so much.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WalkLimit {
+    /// Entries.
+    pub entries: usize,
+    /// Bytes of work.
+    pub cost: usize,
+}
+
 impl Table {
     /// Visits the entries at position `from` and later, until about `len` bytes have been visited. Returns the first
     /// position not visited, 0 at the end.
@@ -33,29 +42,45 @@ impl Table {
         }
     }
 
-    /// Visits the entries from a position on with the hashes of their keys, to the end of the segment in which `count`
-    /// have been visited. Returns the first position not visited, 0 at the end.
+    /// Visits the entries from a position on with the hashes of their keys: whole segments until the limit is reached,
+    /// or a part of one whose entries cost too much. Returns the first position not visited, 0 at the end.
     pub(crate) fn walk_entries(
         &self,
         from: u64,
-        count: usize,
+        limit: WalkLimit,
+        cost: impl Fn(&TableEntry) -> usize,
         mut visit: impl FnMut(u64, &TableEntry),
     ) -> u64 {
-        let (mut next, mut visited) = (from, 0);
-        while visited < count {
+        let (mut next, mut visited, mut left) = (from, 0, limit.cost);
+        loop {
             let (segment, _, end) = self.segment_range(next);
-            self.visit_segment(segment, |hash, entry| {
-                if position(hash) >= next {
+            let total: usize = self.segments[segment as usize].iter().map(&cost).sum();
+            if total <= left {
+                left -= total;
+                self.visit_segment(segment, |hash, entry| {
+                    if position(hash) >= next {
+                        visit(hash, entry);
+                        visited += 1;
+                    }
+                });
+            } else {
+                let mut last = None;
+                for (position, hash, entry) in self.in_order(segment, next) {
+                    // Entries with the same position are visited together: the next walk starts at a position.
+                    if left == 0 && last != Some(position) {
+                        return position;
+                    }
                     visit(hash, entry);
-                    visited += 1;
+                    left = left.saturating_sub(cost(entry));
+                    last = Some(position);
                 }
-            });
+            }
             match end {
                 None => return 0,
+                Some(end) if visited >= limit.entries || left == 0 => return end,
                 Some(end) => next = end,
             }
         }
-        next
     }
 
     /// Visits the entries from a position up to another one, 0 for the end, with the hashes of their keys.
@@ -100,14 +125,8 @@ impl Table {
         visit: &mut impl FnMut(&TableEntry),
         visited: &mut usize,
     ) -> Option<u64> {
-        let entries = self.segments[segment as usize].iter();
-        let mut found: Vec<(u64, &TableEntry)> = entries
-            .map(|entry| (position(self.hasher.hash(entry.key())), entry))
-            .filter(|&(position, _)| position >= from)
-            .collect();
-        found.sort_unstable_by_key(|&(position, _)| position);
         let mut last = None;
-        for (position, entry) in found {
+        for (position, _, entry) in self.in_order(segment, from) {
             // Entries with the same position are visited together: the next walk starts at a position.
             if *visited >= len && last != Some(position) {
                 return Some(position);
@@ -117,6 +136,17 @@ impl Table {
             last = Some(position);
         }
         None
+    }
+
+    /// Returns the entries of a segment at a position and later, each with its position and the hash of its key, in the
+    /// order of positions.
+    fn in_order(&self, segment: u32, from: u64) -> Vec<(u64, u64, &TableEntry)> {
+        let entries = self.segments[segment as usize].iter();
+        let hashed = entries.map(|entry| (self.hasher.hash(entry.key()), entry));
+        let placed = hashed.map(|(hash, entry)| (position(hash), hash, entry));
+        let mut found: Vec<_> = placed.filter(|&(position, ..)| position >= from).collect();
+        found.sort_unstable_by_key(|&(position, ..)| position);
+        found
     }
 
     /// Returns the segment of a position, that segment's first position, and the first position of the next segment.

@@ -16,13 +16,16 @@ const EACH: usize = 40;
 struct Pair {
     leader: Shard,
     follower: Shard,
+    /// Greatest cost of a digest.
+    cost: usize,
 }
 
 impl Pair {
     /// Creates a leader with accounts, whole and in parts, values and entities, and a follower with its records.
     fn new() -> Pair {
         let config = || Config { apart_len: 200, ..Config::default() };
-        let mut pair = Pair { leader: Shard::new(config()), follower: Shard::new(config()) };
+        let (leader, follower) = (Shard::new(config()), Shard::new(config()));
+        let mut pair = Pair { leader, follower, cost: usize::MAX };
         pair.leader.keep_journal_in(LOG, LogFormat::Replicated, 1);
         for number in 0..EACH {
             pair.fill(number);
@@ -88,7 +91,8 @@ impl Pair {
     fn compare(&mut self, at: Time, has_keys: bool) -> Vec<Compared> {
         let mut from = 0;
         loop {
-            let digest = self.leader.digest((NODE, at), from, 10, has_keys);
+            let limit = WalkLimit { entries: 10, cost: self.cost };
+            let digest = self.leader.digest((NODE, at), from, limit, has_keys);
             let mut bytes = Vec::new();
             digest.encode(&mut bytes);
             self.leader.journal().expect("it keeps one").digest(&bytes);
@@ -143,6 +147,26 @@ fn the_same_records_give_the_same_digests() {
         .map(|one| one.digest.keys.as_ref().map_or(0, Vec::len))
         .sum();
     assert_eq!(named, 3 * EACH);
+}
+
+/// A digest ends within a segment when its entries have cost enough; each entry is in one digest.
+#[test]
+fn a_digest_of_costly_entries_is_short() {
+    let mut pair = Pair::new();
+    let whole = pair.compare(START, true).len();
+    pair.cost = 5_000;
+    let parts = pair.compare(START, true);
+    assert!(parts.len() > 5 * whole, "{} digests, and {whole} before", parts.len());
+    assert!(parts.iter().all(|one| one.own == one.digest.sum));
+    let named = parts.iter().map(|one| one.digest.keys.as_ref().map_or(0, Vec::len));
+    assert_eq!(named.sum::<usize>(), 3 * EACH);
+    let cost = |one: &Compared| {
+        let keys = one.digest.keys.iter().flatten();
+        let entries = keys.flat_map(|(hash, _)| pair.follower.table.of_hash(*hash));
+        let costs: Vec<usize> = entries.map(|entry| pair.follower.cost_of(entry)).collect();
+        costs.iter().sum::<usize>() - costs.iter().max().copied().unwrap_or(0)
+    };
+    assert!(parts.iter().map(cost).all(|cost| cost <= 5_000), "and at most one entry more");
 }
 
 #[test]
