@@ -621,6 +621,7 @@ impl ShardGroup {
                 }
             }
             FromCore::Resigned { executed } => {
+                self.state_check.forget();
                 if let CoreState::Resigns { committed: LogPosition { index, sequence } } = self.part
                 {
                     // Executed records after the committed position exist only in this node's memory: it must be

@@ -237,6 +237,12 @@ impl StateCheck {
         self.judge(sequence, voters);
     }
 
+    /// Forgets what is known of digests: those of this node's leadership may never be committed, and another leader may
+    /// write others at their sequences.
+    pub fn forget(&mut self) {
+        self.by_sequence.clear();
+    }
+
     /// Takes the report of another node.
     pub fn note_report(&mut self, from: NodeId, report: DigestReport, voters: &[NodeId]) {
         let DigestReport { sequence, from: position, sum, has_keys, keys } = report;
@@ -395,6 +401,23 @@ mod tests {
         follower.note_report(node(3), report(12, true, &[7]), &voters());
         follower.note_own(compared(2, 10, 12, true), &voters());
         assert_eq!(follower.take_verdict(), None);
+    }
+
+    /// Its digest may never have been committed, and two others may report on another one at its sequence.
+    #[test]
+    fn a_deposed_leader_is_not_judged_by_its_own_digest() {
+        let judged = |forgets: bool| {
+            let mut check = StateCheck::new(node(OWN));
+            check.note_own(compared(OWN, 10, 10, true), &voters());
+            if forgets {
+                check.forget();
+            }
+            for other in [2, 3] {
+                check.note_report(node(other), report(12, true, &[]), &voters());
+            }
+            check.take_copy_request().is_some()
+        };
+        assert!(judged(false) && !judged(true));
     }
 
     #[test]
