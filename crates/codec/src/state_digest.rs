@@ -3,18 +3,23 @@
 //!
 //! | at | bytes |
 //! |---|---|
-//! | 0 | node u64 |
-//! | 8 | time i64, ms: what has expired by then is left out |
-//! | 16 | from u64: the first position of the range |
-//! | 24 | to u64: the first position after it; 0 at the end of the table |
-//! | 32 | sum u64 of the digests of the entries in it |
-//! | 40 | 1 if the keys follow, else 0 |
-//! | 41 | for each entry: hash of its key u64, its digest u32 |
+//! | 0 | version u8: what a digest is of |
+//! | 1 | node u64 |
+//! | 9 | time i64, ms: what has expired by then is left out |
+//! | 17 | from u64: the first position of the range |
+//! | 25 | to u64: the first position after it; 0 at the end of the table |
+//! | 33 | sum u64 of the digests of the entries in it |
+//! | 41 | 1 if the keys follow, else 0 |
+//! | 42 | for each entry: hash of its key u64, its digest u32 |
 
 use crate::Malformed;
 use crate::cursor::Cursor;
 use alloc::vec::Vec;
 use scurry_ledger::Time;
+
+/// What the digests of this build are of. A build in which an account of the same content may have other bytes in memory
+/// needs another number: nodes compare digests of their own number only.
+const VERSION: u8 = 1;
 
 /// Digests of the entries of a shard in a range of positions.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,6 +41,7 @@ pub struct StateDigest {
 impl StateDigest {
     /// Appends the bytes.
     pub fn encode(&self, out: &mut Vec<u8>) {
+        out.push(VERSION);
         out.extend(self.node.to_le_bytes());
         out.extend(self.at.0.to_le_bytes());
         for number in [self.from, self.to, self.sum] {
@@ -48,9 +54,12 @@ impl StateDigest {
         }
     }
 
-    /// Reads a digest from all of the bytes.
-    pub fn decode(bytes: &[u8]) -> Result<StateDigest, Malformed> {
+    /// Reads a digest from all of the bytes. None for one of another version.
+    pub fn decode(bytes: &[u8]) -> Result<Option<StateDigest>, Malformed> {
         let mut from = Cursor::new(bytes);
+        if from.byte()? != VERSION {
+            return Ok(None);
+        }
         let node = number(&mut from)?;
         let at = Time(i64::from_le_bytes(number(&mut from)?.to_le_bytes()));
         let (first, to, sum) = (number(&mut from)?, number(&mut from)?, number(&mut from)?);
@@ -67,7 +76,7 @@ impl StateDigest {
             }
         }
         from.finish()?;
-        Ok(StateDigest { node, at, from: first, to, sum, keys })
+        Ok(Some(StateDigest { node, at, from: first, to, sum, keys }))
     }
 }
 
