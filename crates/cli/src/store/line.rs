@@ -111,7 +111,7 @@ fn of_record(record: &Record<'_>) -> ProgressLine {
         Record::Clear => ProgressLine { kind, key: None, text: String::new(), fields: vec![] },
         Record::Image { id, image } => of_image(line, id, image),
         Record::Digest { digest } => {
-            let Ok(StateDigest { from, to, sum, .. }) = StateDigest::decode(digest) else {
+            let Ok(Some(StateDigest { from, to, sum, .. })) = StateDigest::decode(digest) else {
                 return ProgressLine { kind, key: None, text: short(digest), fields: vec![] };
             };
             let text = format!("positions {from:016x} to {to:016x} have {sum:016x}");

@@ -92,11 +92,11 @@ impl Shard {
                     (id, Step { sequence, change, left })
                 }
                 (sequence, DeferredRecord::Other(Record::Digest { digest })) => {
-                    let digest = StateDigest::decode(digest);
-                    let digest = digest.map_err(|error| {
+                    let digest = StateDigest::decode(digest).map_err(|error| {
                         (sequence, ReplayError::Frame(RecordError::from(error)))
                     })?;
-                    self.compared.push(self.compare(sequence, digest));
+                    let compared = digest.map(|digest| self.compare(sequence, digest));
+                    self.compared.extend(compared);
                     at += 1;
                     continue;
                 }
