@@ -20,6 +20,7 @@ mod site;
 mod stalls;
 mod steps;
 mod tidy;
+mod torture;
 
 use anyhow::{Result, bail};
 use host::Host;
@@ -58,6 +59,8 @@ usage: cargo xtask COMMAND
                  a Valkey Cluster under load and under faults: testing/cluster
   group-test [--short] [--rounds N] [--seed S] [--kinds NAME,...]
                  a group of three servers under load and under faults: testing/cluster
+  torture [--hours H] [--seed S] [--kinds NAME,...]
+                 the same on release builds, all faults again and again for H hours (1): docs/torture.md
   rdma           connections over a software RDMA device, in an emulated guest: docs/rdma.md
   site           docs/ as a site with a search, in target/site
   optimized      scurry, libscurry.so and scurry-lab as packages carry and figures measure them, compiled by what was
@@ -103,6 +106,7 @@ fn run(args: &[String]) -> Result<()> {
                 | "release"
                 | "replica-sim"
                 | "sim"
+                | "torture"
         )
     {
         bail!("`{command}` takes no arguments: see cargo xtask help");
@@ -128,6 +132,7 @@ fn run(args: &[String]) -> Result<()> {
         }
         "cluster-test" => cluster_test(&Host::find()?, "scurry-cluster-test", rest),
         "group-test" => cluster_test(&Host::find()?, "scurry-group-test", rest),
+        "torture" => torture::run(&Host::find()?, rest),
         "rdma" => match rdma::run(&Host::find()?)? {
             Outcome::Passed => Ok(()),
             Outcome::Skipped(why) => bail!("rdma: not tested: {why}"),

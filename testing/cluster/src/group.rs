@@ -10,15 +10,21 @@ mod member;
 mod old_reads;
 mod probe;
 mod report;
+mod results;
 mod round;
 mod run;
 mod same;
 mod shared;
+#[cfg(test)]
+mod split;
 mod status;
+mod torture;
 
 pub use fault::Fault;
 pub use report::{Report, Row};
+pub use results::Results;
 pub use run::{Settings, run};
+pub use torture::{TortureSettings, torture};
 
 use crate::namespaces::{self, Namespace};
 use crate::wait::{self, WatchedProcesses};

@@ -24,7 +24,7 @@ mod wait;
 pub use cluster::Cluster;
 pub use fault::Fault;
 pub use module::Module;
-pub use namespaces::{enter, inside, possible};
+pub use namespaces::{enter, inside, lay_bridge, possible};
 pub use node::ClusterNode;
 pub use options::{Options, interrupted};
 pub use report::{Report, Row};

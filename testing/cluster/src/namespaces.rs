@@ -55,8 +55,8 @@ pub fn enter(way: &[&str], binary: (&str, &Path)) -> anyhow::Error {
     anyhow::Error::new(command.exec()).context("unshare (util-linux) cannot be started")
 }
 
-/// Creates the bridge that connects this program and the nodes.
-pub(crate) fn lay_bridge() -> Result<()> {
+/// Creates the bridge that connects this program and the nodes. Once in each program that [`enter`] has started.
+pub fn lay_bridge() -> Result<()> {
     ip(&["link", "set", "lo", "up"])?;
     ip(&["link", "add", BRIDGE, "type", "bridge"])?;
     ip(&["addr", "add", "10.83.0.254/24", "dev", BRIDGE])?;

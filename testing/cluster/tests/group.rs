@@ -13,6 +13,7 @@ fn a_group_loses_its_leader_and_nothing_else() {
         faults: Fault::SHORT.to_vec(),
         no_network: None,
         directory: directory.path().to_owned(),
+        groups_before: 0,
         interrupted: Default::default(),
     };
     let binary = Binary::find().expect("a scurry binary");

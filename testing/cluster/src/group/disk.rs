@@ -1,5 +1,5 @@
-//! File systems of the nodes' directories: the directory of the test, or a separate device that can be full, frozen
-//! or failing. Devices are mounted in the test's own mount namespace, so they disappear with its last process.
+//! File systems of the nodes' directories: the directory of the test, or a separate device that can be full, frozen,
+//! failing or without power. Devices are mounted in the test's own mount namespace, so they disappear with its last process.
 
 use anyhow::{Context, Result, ensure};
 use std::fs;
@@ -15,6 +15,11 @@ const PAGE_KIB: &str = "4";
 
 /// File that takes up the free space.
 const BALLAST: &str = "ballast";
+/// File that is written before the power is cut, and not synced.
+const UNSYNCED: &str = "unsynced";
+/// Perl that shuts an ext4 down at once: EXT4_IOC_SHUTDOWN, with the flag to write nothing, also no journal.
+const SHUT_DOWN: &str = r#"open(my $dir, "<", $ARGV[0]) or die "$!\n"; my $flags = pack("L", 2);
+    ioctl($dir, 0x8004587d, $flags) or die "$!\n""#;
 
 /// Kind of a file system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,6 +106,19 @@ impl MountedDevice {
         let _ = run(&["e2fsck", "-f", "-y", text(&self.image)?]);
         run(&["e2fsck", "-f", "-n", text(&self.image)?])?;
         self.mount()
+    }
+
+    /// Cuts the power of the device, which no process may use: the file system is mounted again with what was synced.
+    /// Fails if it has kept what was not.
+    pub(crate) fn cut_power(&self) -> Result<()> {
+        let unsynced = self.at.join(UNSYNCED);
+        fs::write(&unsynced, UNSYNCED)?;
+        run(&["perl", "-e", SHUT_DOWN, text(&self.at)?])?;
+        run(&["umount", text(&self.at)?])?;
+        self.mount()?;
+        let kept = fs::read(&unsynced).unwrap_or_default();
+        ensure!(kept.is_empty(), "{} keeps what was not synced", self.at.display());
+        Ok(())
     }
 
     /// Freezes the file system: all writes wait.

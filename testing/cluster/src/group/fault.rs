@@ -4,8 +4,10 @@ mod clocks;
 mod cut;
 mod disks;
 mod files;
+mod garbage;
 mod kill;
 mod lose;
+mod memory;
 mod operate;
 mod pause;
 
@@ -15,10 +17,12 @@ use crate::route::Signals;
 use anyhow::Result;
 use clap::ValueEnum;
 use scurry_model::Random;
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// A fault.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Fault {
     /// SIGKILL of the leader, which is started again at once or when another leads.
     KillLeader,
@@ -30,6 +34,14 @@ pub enum Fault {
     KillMajority,
     /// SIGSTOP of a leader with work that no other node has, SIGCONT when another leads, and SIGKILL of that one.
     KillSuccessor,
+    /// SIGKILL of a follower, or of all three, again and again while it starts.
+    KillInStart,
+    /// The power of one node is cut: what it had not synced is lost.
+    PowerOne,
+    /// The power of two nodes is cut at once.
+    PowerTwo,
+    /// The power of all three nodes is cut at once.
+    PowerAll,
     /// One fault that has no effect yet; a second later a group that says that it can lose a node loses its leader.
     SecondLoss,
     /// Nodes are removed, and end when that is answered; others join, and the leader is killed when a node has its vote.
@@ -51,6 +63,12 @@ pub enum Fault {
     MuteLeader,
     /// A follower and the others do not reach each other.
     CutFollower,
+    /// The two followers do not reach each other; the leader reaches both.
+    CutFollowers,
+    /// Each node's packets to the next one are dropped, around a ring of three, for some seconds.
+    OneWayRing,
+    /// The leader and the others are cut from each other and joined again, every few tenths of a second.
+    Flapping,
     /// Connections between nodes are reset, in the middle of whatever they carry.
     Reset,
     /// The leader's file system becomes full.
@@ -73,6 +91,10 @@ pub enum Fault {
     OldImage,
     /// A byte of a stopped follower's log is another when it starts.
     Damage,
+    /// A bit of a node's memory flips: the nodes find it, the node ends for good, and an empty one takes its place.
+    FlipMemory,
+    /// Many connections to the ports for nodes send random bytes, half greetings and packets that are none.
+    Garbage,
     /// The wall clock of the leader is set forward, by an hour or a year.
     ClockForwardLeader,
     /// The wall clock of the leader is set back, by an hour or a year.
@@ -81,6 +103,8 @@ pub enum Fault {
     ClockFollower,
     /// Leadership goes from node to node.
     Transfer,
+    /// A transfer of the leadership to a node that was stopped or killed a moment before.
+    DeadTransfer,
     /// Each node is restarted, the leader when it has handed over.
     RollingRestart,
     /// A follower and then the leader are started where nodes reach them at another port.
@@ -104,6 +128,10 @@ impl Fault {
             Fault::KillAll => "kill-all",
             Fault::KillMajority => "kill-majority",
             Fault::KillSuccessor => "kill-successor",
+            Fault::KillInStart => "kill-in-start",
+            Fault::PowerOne => "power-one",
+            Fault::PowerTwo => "power-two",
+            Fault::PowerAll => "power-all",
             Fault::SecondLoss => "second-loss",
             Fault::Members => "members",
             Fault::PauseLeader => "pause-leader",
@@ -114,6 +142,9 @@ impl Fault {
             Fault::DeafLeader => "deaf-leader",
             Fault::MuteLeader => "mute-leader",
             Fault::CutFollower => "cut-follower",
+            Fault::CutFollowers => "cut-followers",
+            Fault::OneWayRing => "one-way-ring",
+            Fault::Flapping => "flapping",
             Fault::Reset => "reset",
             Fault::FullLeader => "full-leader",
             Fault::FullFollower => "full-follower",
@@ -125,10 +156,13 @@ impl Fault {
             Fault::WipeFounder => "wipe-founder",
             Fault::OldImage => "old-image",
             Fault::Damage => "damage",
+            Fault::FlipMemory => "flip-memory",
+            Fault::Garbage => "garbage",
             Fault::ClockForwardLeader => "clock-forward-leader",
             Fault::ClockBackLeader => "clock-back-leader",
             Fault::ClockFollower => "clock-follower",
             Fault::Transfer => "transfer",
+            Fault::DeadTransfer => "dead-transfer",
             Fault::RollingRestart => "rolling-restart",
             Fault::Move => "move",
         }
@@ -139,9 +173,13 @@ impl Fault {
 
     pub(crate) fn disk(self) -> Disk {
         match self {
-            Fault::FullLeader | Fault::FullFollower | Fault::FrozenLeader | Fault::SlowFollower => {
-                Disk::Device
-            }
+            Fault::FullLeader
+            | Fault::FullFollower
+            | Fault::FrozenLeader
+            | Fault::SlowFollower
+            | Fault::PowerOne
+            | Fault::PowerTwo
+            | Fault::PowerAll => Disk::Device,
             Fault::FailingLeader | Fault::FailingFollower => Disk::Thin,
             _ => Disk::Plain,
         }
@@ -149,19 +187,18 @@ impl Fault {
 
     /// Reports whether each node needs its own network.
     pub(crate) fn needs_networks(self) -> bool {
-        use Fault::{
-            CutFollower, CutLeader, DeafLeader, MuteLeader, Reset, UnawareLeader, UnplugLeader,
-            WipeFounder,
-        };
         let cuts = [
-            CutFollower,
-            CutLeader,
-            DeafLeader,
-            MuteLeader,
-            Reset,
-            UnawareLeader,
-            UnplugLeader,
-            WipeFounder,
+            Fault::CutFollower,
+            Fault::CutFollowers,
+            Fault::CutLeader,
+            Fault::DeafLeader,
+            Fault::Flapping,
+            Fault::MuteLeader,
+            Fault::OneWayRing,
+            Fault::Reset,
+            Fault::UnawareLeader,
+            Fault::UnplugLeader,
+            Fault::WipeFounder,
         ];
         // Mounts are made in the same namespaces as networks.
         cuts.contains(&self) || self.disk() != Disk::Plain
@@ -185,6 +222,10 @@ impl Fault {
             Fault::KillAll => kill::all(scene),
             Fault::KillMajority => kill::majority(scene),
             Fault::KillSuccessor => pause::successor(scene),
+            Fault::KillInStart => kill::in_start(scene),
+            Fault::PowerOne => disks::power(scene, 1),
+            Fault::PowerTwo => disks::power(scene, 2),
+            Fault::PowerAll => disks::power(scene, 3),
             Fault::SecondLoss => lose::second(scene),
             Fault::Members => lose::members(scene),
             Fault::PauseLeader => pause::leader(scene),
@@ -195,6 +236,9 @@ impl Fault {
             Fault::DeafLeader => cut::deaf(scene),
             Fault::MuteLeader => cut::mute(scene),
             Fault::CutFollower => cut::follower(scene),
+            Fault::CutFollowers => cut::followers(scene),
+            Fault::OneWayRing => cut::ring(scene),
+            Fault::Flapping => cut::flapping(scene),
             Fault::Reset => cut::reset(scene),
             Fault::FullLeader => disks::full_leader(scene),
             Fault::FullFollower => disks::full_follower(scene),
@@ -206,10 +250,13 @@ impl Fault {
             Fault::WipeFounder => files::wipe_founder(scene),
             Fault::OldImage => files::old_image(scene),
             Fault::Damage => files::damage(scene),
+            Fault::FlipMemory => memory::flip(scene),
+            Fault::Garbage => garbage::flood(scene),
             Fault::ClockForwardLeader => clocks::leader(scene, 1),
             Fault::ClockBackLeader => clocks::leader(scene, -1),
             Fault::ClockFollower => clocks::follower(scene),
             Fault::Transfer => operate::transfer(scene),
+            Fault::DeadTransfer => operate::dead_transfer(scene),
             Fault::RollingRestart => operate::rolling(scene),
             Fault::Move => operate::moved(scene),
         }
@@ -232,5 +279,22 @@ impl FaultContext<'_> {
 
     fn remark(&mut self, text: &str) {
         self.remarks.push(text.to_owned());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_fault_has_one_name_on_the_command_line_in_results_and_on_the_page() {
+        let page = include_str!("../../../../docs/torture.md");
+        for fault in Fault::value_variants() {
+            let name = fault.name();
+            let shown = fault.to_possible_value().expect("a name");
+            assert_eq!(shown.get_name(), name);
+            assert_eq!(serde_json::to_string(fault).expect("JSON"), format!("\"{name}\""));
+            assert!(page.contains(&format!("`{name}`")), "docs/torture.md does not name {name}");
+        }
     }
 }

@@ -82,6 +82,11 @@ impl Member {
         format!("{}:{}", self.host, self.port + PORTS - 1 - u16::from(self.has_moved))
     }
 
+    /// Returns its machine for clients, and its main port with those of its threads.
+    pub(crate) fn client_ports(&self) -> (&str, Vec<u16>) {
+        (&self.host, (self.port..=self.port + THREADS).collect())
+    }
+
     /// Makes other nodes reach it at its other port from the next start on.
     pub(crate) fn move_away(&mut self) {
         self.has_moved = !self.has_moved;
@@ -210,9 +215,13 @@ impl Member {
         Ok(status)
     }
 
+    /// Returns the number of its process.
+    pub(crate) fn process(&self) -> Result<u32> {
+        Ok(self.child.as_ref().context("the node does not run")?.id())
+    }
+
     fn signal(&self, signal: Signal) -> Result<()> {
-        let child = self.child.as_ref().context("the node does not run")?;
-        let pid = i32::try_from(child.id()).context("the number of a process")?;
+        let pid = i32::try_from(self.process()?).context("the number of a process")?;
         kill(Pid::from_raw(pid), signal).with_context(|| format!("{} to {pid}", signal.as_str()))
     }
 

@@ -2,10 +2,11 @@
 
 use super::Fault;
 use crate::wait::write_table;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// Results for one fault.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Row {
     /// The fault.
     pub fault: Fault,
@@ -49,7 +50,7 @@ impl Row {
         }
     }
 
-    /// Adds the results of another round.
+    /// Adds the results of other rounds.
     pub(crate) fn add(&mut self, other: &Row) {
         self.rounds += other.rounds;
         self.acknowledged += other.acknowledged;
@@ -89,7 +90,7 @@ const HEAD: [&str; 10] = [
     "remarks",
 ];
 
-fn seconds(ms: u64) -> String {
+pub(crate) fn seconds(ms: u64) -> String {
     format!("{}.{:02} s", ms / 1_000, ms % 1_000 / 10)
 }
 

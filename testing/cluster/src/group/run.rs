@@ -6,7 +6,6 @@ use super::report::{Report, Row};
 use super::round::round;
 use super::same::Known;
 use super::{Group, NODES, faketime};
-use crate::namespaces;
 use crate::wait::WatchedProcesses;
 use anyhow::{Context, Result};
 use scurry_crash::{Binary, Shared, linear};
@@ -14,6 +13,9 @@ use scurry_model::Random;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+
+/// Groups with networks at a time: their addresses are of one network, whose last address is the test's own.
+const GROUPS_MAX: usize = 80;
 
 /// Settings of a run.
 #[derive(Clone, Debug)]
@@ -28,6 +30,8 @@ pub struct Settings {
     pub no_network: Option<String>,
     /// Empty directory for the nodes.
     pub directory: PathBuf,
+    /// Number of groups that this process has started before. Their networks may still exist for a moment.
+    pub groups_before: usize,
     /// Set to end the run early with an error.
     pub interrupted: Arc<AtomicBool>,
 }
@@ -42,9 +46,6 @@ pub fn run(
 ) -> Result<()> {
     let histories = settings.directory.join("histories");
     std::fs::create_dir_all(&histories).context("no place for the histories")?;
-    if namespaces::inside() {
-        namespaces::lay_bridge()?;
-    }
     let mut random = Random::new(settings.seed);
     let (mut epoch, mut calls) = (0, 0);
     for &fault in &settings.faults {
@@ -63,7 +64,8 @@ pub fn run(
         }
         let directory = settings.directory.join(fault.name());
         let (means, interrupted) = ((fault.disk(), clock?), &settings.interrupted);
-        let mut group = Group::start(&directory, binary, means, at * NODES, interrupted)?;
+        let place = (settings.groups_before + at) % GROUPS_MAX * NODES;
+        let mut group = Group::start(&directory, binary, means, place, interrupted)?;
         let mut known = Known::default();
         for number in 0..settings.rounds {
             // Each round has its own generator, so that the draws of one round do not change another.

@@ -81,6 +81,48 @@ pub(super) fn follower(scene: &mut FaultContext<'_>) -> Result<()> {
     join(scene, one, &[leader, other])
 }
 
+/// Cuts the followers from each other. The leader reaches both, so it has no reason to stop.
+pub(super) fn followers(scene: &mut FaultContext<'_>) -> Result<()> {
+    let (leader, one, other) = scene.parts()?;
+    part(scene, one, &[other])?;
+    scene.pass_ms(1_500, 5_000)?;
+    scene.group.execute(&[0, 1, 2], "SET cut-followers written")?;
+    if scene.group.leader_of(&[leader]).is_none() {
+        scene.remark("another node led while the followers were cut from each other");
+    }
+    join(scene, one, &[other])
+}
+
+/// Drops each node's packets to the next one. As connections need both directions, no node hears another for long.
+pub(super) fn ring(scene: &mut FaultContext<'_>) -> Result<()> {
+    let (leader, one, other) = scene.parts()?;
+    let (nodes, next) = ([leader, one, other], [one, other, leader]);
+    for (node, to) in nodes.into_iter().zip(next) {
+        own(scene, node)?.take_what_cannot_be_answered(true)?;
+        part(scene, node, &[to])?;
+    }
+    scene.pass_ms(1_500, 6_000)?;
+    for (node, to) in nodes.into_iter().zip(next) {
+        join(scene, node, &[to])?;
+        own(scene, node)?.take_what_cannot_be_answered(false)?;
+    }
+    Ok(())
+}
+
+/// Cuts a node that leads from the others and joins it again, many times. Between two cuts another may come to lead.
+pub(super) fn flapping(scene: &mut FaultContext<'_>) -> Result<()> {
+    let (mut node, ..) = scene.parts()?;
+    for _ in 0..scene.random.between(6, 16) {
+        node = scene.group.leader_of(&[0, 1, 2]).unwrap_or(node);
+        let others: Vec<usize> = (0..3).filter(|other| *other != node).collect();
+        part(scene, node, &others)?;
+        scene.pass_ms(100, 600)?;
+        join(scene, node, &others)?;
+        scene.pass_ms(100, 600)?;
+    }
+    Ok(())
+}
+
 pub(super) fn reset(scene: &mut FaultContext<'_>) -> Result<()> {
     let (leader, one, other) = scene.parts()?;
     for _ in 0..scene.random.between(5, 15) {

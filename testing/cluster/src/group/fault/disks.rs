@@ -1,4 +1,4 @@
-//! Devices that are full, failing or frozen.
+//! Devices that are full, failing, frozen or without power.
 
 use super::FaultContext;
 use crate::group::disk::MountedDevice;
@@ -106,6 +106,26 @@ pub(super) fn slow_follower(scene: &mut FaultContext<'_>) -> Result<()> {
         scene.pass_ms(100, 600)?;
         disk(scene, one)?.heal();
         scene.pass_ms(20, 100)?;
+    }
+    Ok(())
+}
+
+/// Cuts the power of so many nodes under load, and starts them again with what their devices have.
+pub(super) fn power(scene: &mut FaultContext<'_>, count: usize) -> Result<()> {
+    let mut nodes = vec![0, 1, 2];
+    while nodes.len() > count {
+        nodes.swap_remove(scene.random.below(nodes.len()));
+    }
+    // First all processes end, so that none goes on while the device of another is without power.
+    for node in &nodes {
+        scene.group.nodes[*node].kill()?;
+    }
+    for node in &nodes {
+        disk(scene, *node)?.cut_power()?;
+    }
+    for node in nodes {
+        scene.pass_ms(0, 500)?;
+        scene.group.start_again(node)?;
     }
     Ok(())
 }

@@ -18,7 +18,7 @@ pub(super) fn replace(scene: &mut FaultContext<'_>) -> Result<()> {
 }
 
 /// Replaces a node: kills it, empties its directory and starts it in its own place.
-fn replace_node(scene: &mut FaultContext<'_>, node: usize) -> Result<()> {
+pub(super) fn replace_node(scene: &mut FaultContext<'_>, node: usize) -> Result<()> {
     let others: Vec<usize> = (0..3).filter(|other| *other != node).collect();
     let lost = match scene.group.nodes[node].status() {
         Ok(status) => status.id,

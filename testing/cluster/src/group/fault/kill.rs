@@ -54,3 +54,30 @@ pub(super) fn majority(scene: &mut FaultContext<'_>) -> Result<()> {
     }
     Ok(())
 }
+
+/// Kills a follower at many moments of its start; now and then all three nodes.
+pub(super) fn in_start(scene: &mut FaultContext<'_>) -> Result<()> {
+    let (leader, one, other) = scene.parts()?;
+    let nodes = if scene.random.one_in(4) { vec![leader, one, other] } else { vec![one] };
+    for &node in &nodes {
+        scene.group.nodes[node].kill()?;
+    }
+    for _ in 0..scene.random.between(8, 20) {
+        for &node in &nodes {
+            scene.group.start_again(node)?;
+        }
+        scene.pass_ms(5, 200)?;
+        for &node in &nodes {
+            // A node that has refused to start must not be taken for one that was killed.
+            scene.group.nodes[node].check()?;
+            scene.group.nodes[node].kill()?;
+        }
+    }
+    for &node in &nodes {
+        scene.group.start_again(node)?;
+    }
+    if nodes.len() > 1 {
+        scene.remark("all nodes were killed in their starts");
+    }
+    Ok(())
+}
