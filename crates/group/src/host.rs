@@ -503,8 +503,12 @@ impl Host {
         for plan in plans {
             self.groups.iter_mut().for_each(|group| group.plan(plan.clone()));
         }
-        let digests = self.group_io.peers.all_read_digests().then_some(DIGEST_ROUND_TICKS);
-        self.groups.iter_mut().for_each(|group| group.write_digests(digests));
+        let digests = self.group_io.peers.may_read_digests().then_some(DIGEST_ROUND_TICKS);
+        let may_end = self.membership.could_go_on_alone(&self.groups);
+        for group in &mut self.groups {
+            group.write_digests(digests);
+            group.let_end(may_end);
+        }
         self.yield_leadership();
         self.gather_leaders();
         self.step_down();

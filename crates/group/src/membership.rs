@@ -168,6 +168,17 @@ impl Membership {
         in_force(groups) == Some(voters) && voters.iter().filter(knows).count() > voters.len() / 2
     }
 
+    /// Reports whether the other voters could elect a leader without this node: each of a majority of the voters is one of
+    /// them, and has the voters in force.
+    pub(super) fn could_go_on_alone(&self, groups: &[ShardGroup]) -> bool {
+        let Some(voters) = in_force(groups) else { return false };
+        let knows = |id: &&NodeId| {
+            **id != self.node
+                && self.health(**id).is_some_and(|health| health.voters == voters && health.stores)
+        };
+        voters.iter().filter(knows).count() > voters.len() / 2
+    }
+
     /// Logs which nodes have got or lost a vote, once that holds whichever node leads. Until then the loss of the
     /// leader may undo the change, and the remaining nodes would count votes as before.
     fn announce(&mut self, groups: &[ShardGroup]) {
@@ -385,6 +396,15 @@ impl Membership {
         if members.iter().any(|member| member == id) {
             return None;
         }
+        if groups.iter().any(ShardGroup::memory_differs) {
+            let (_, answer) = self.asking.remove(0);
+            answer.send(JoinAnswer::Later(
+                "the memory of two nodes differs, and an empty node would only repeat what the one has that leads: start \
+                 the missing node with its own directory (docs/runbooks.md, Memory is wrong)"
+                    .to_owned(),
+            ));
+            return None;
+        }
         let gone = match self.replaced_member(groups.len(), &members, request) {
             Ok(gone) => gone,
             Err(refusal) => {
@@ -457,7 +477,7 @@ impl Membership {
     /// Returns a change that gives a vote to a learner that has caught up, unless it only observes.
     fn promote(&self, groups: &[ShardGroup]) -> Option<Plan> {
         let members = &groups.first()?.replica.membership().members;
-        if members.voters().len() >= VOTERS_MAX {
+        if members.voters().len() >= VOTERS_MAX || groups.iter().any(ShardGroup::memory_differs) {
             return None;
         }
         let has_caught_up = |id: &&NodeId| {

@@ -4,7 +4,8 @@
 use crate::change::one_form;
 use scurry_codec::{
     Balance, DeferredRecord, Frame, FrameWriter, Framed, Index, LogEntry, LogFormat, Record,
-    RecordSubject, Seal, Sequence, Term, content_of, put_entry, read_frame, read_raw_record,
+    RecordSubject, Seal, Sequence, StateDigest, Term, content_of, put_entry, read_frame,
+    read_raw_record,
 };
 
 /// Log id of the seed inputs.
@@ -151,6 +152,11 @@ fn write(writer: &mut FrameWriter, record: &Record<'_>) -> Option<String> {
         Record::Clear => writer.clear(),
         Record::Image { id, image } => writer.image(id, image),
         Record::Group { members } => writer.group(members),
+        Record::Digest { digest } => {
+            // No bytes make its reader panic.
+            let _ = StateDigest::decode(digest);
+            writer.digest(digest);
+        }
     }
     Some(format!("{record:?}"))
 }

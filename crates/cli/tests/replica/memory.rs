@@ -55,7 +55,7 @@ fn flip_in(memory: &File, (from, to): (u64, u64), entry: &[u8]) -> io::Result<us
 
 /// Fills a group, alters the memory of one node, and checks that this node ends and the others serve what is right.
 fn find(is_wrong: impl Fn(&Nodes) -> usize) {
-    let nodes = Nodes::start(3, 1);
+    let mut nodes = Nodes::start(3, 1);
     let value = "the value that was written";
     for number in 0..KEYS {
         nodes.execute(&["SET", &format!("key-{number}"), value]);
@@ -102,6 +102,12 @@ fn find(is_wrong: impl Fn(&Nodes) -> usize) {
     for node in others {
         assert!(!nodes.directory_of(node).join("RETIRED").exists(), "{}", nodes.log(node));
     }
+    // An empty node takes its place. It reads digests of the time when one node was the group, and wrong ones.
+    nodes.start_anew(wrong);
+    nodes.until("it can lose a node", || {
+        nodes.status(nodes.leader())?.contains("can_lose_a_node:yes").then_some(())
+    });
+    assert!(!nodes.log(wrong).contains("this node's memory is wrong"), "{}", nodes.log(wrong));
 }
 
 #[test]

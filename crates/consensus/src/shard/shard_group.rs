@@ -34,6 +34,8 @@ const QUIET_TICKS: u32 = 4;
 const STALL_TICKS: u32 = 10;
 /// Ticks after which a leader tells the others what is committed: 0.1 s.
 const TOLD_TICKS: u32 = 3;
+/// Age in ticks up to which a node compares its memory: 3 s.
+const FRESH_TICKS: u64 = 100;
 /// Ticks for which an election waits for a leader: 0.3 s. A node that lacks entries for longer counts as lost.
 const PATIENCE_TICKS: usize = 10;
 /// Ticks without a newly stored entry after which a node that lacks entries counts as stalled: 1 s.
@@ -167,6 +169,8 @@ pub struct ShardGroup {
     told_ticks: u32,
     /// Least ticks between two passes of the comparison; None while this node writes no digests.
     digest_ticks: Option<u32>,
+    /// True when this node may end because its memory is wrong.
+    may_end: bool,
 }
 
 /// A received snapshot that is on the device.
@@ -272,6 +276,7 @@ impl ShardGroup {
             freshness: Freshness::default(),
             told_ticks: 0,
             digest_ticks: None,
+            may_end: false,
         };
         group.check();
         group
@@ -531,6 +536,22 @@ impl ShardGroup {
         }
     }
 
+    /// Returns true while the memory of nodes differs and it is not decided which of them is wrong.
+    pub fn memory_differs(&self) -> bool {
+        self.state_check.is_open()
+    }
+
+    /// Returns true when this node has lately had everything that the leader had.
+    fn is_fresh(&self) -> bool {
+        self.freshness.age().is_some_and(|age| age <= FRESH_TICKS)
+    }
+
+    /// Sets whether the other voters would elect a leader if this node ended now, with the same voters. Only then does
+    /// it end because its memory is wrong.
+    pub fn let_end(&mut self, may_end: bool) {
+        self.may_end = may_end;
+    }
+
     /// Takes another node's report about its memory.
     pub fn on_report(&mut self, from: NodeId, report: DigestReport) {
         let voters = self.replica.membership().members.voters();
@@ -637,6 +658,8 @@ impl ShardGroup {
                 self.snapshot = Some(shown);
                 self.unneeded_sequence = self.unneeded_sequence.max(needless);
             }
+            // What a node that lags compares is old, and may be decided long since.
+            FromCore::Compared(_) if !self.leads() && !self.is_fresh() => {}
             FromCore::Compared(compared) => {
                 let voters = self.replica.membership().members.voters();
                 self.state_check.note_own(compared, voters);
@@ -834,7 +857,9 @@ impl ShardGroup {
         if let Some(hashes) = self.state_check.take_copy_request() {
             self.core.order(ToCore::Copy(hashes));
         }
-        if let Some(verdict) = self.state_check.take_verdict() {
+        if self.may_end
+            && let Some(verdict) = self.state_check.take_verdict()
+        {
             outlet.keep_copies(self.shard, &verdict);
             self.broken.get_or_insert(StopReason::Retires(verdict.why));
         }
@@ -856,7 +881,8 @@ impl ShardGroup {
             self.send(&message, outlet);
         }
         for node in behind {
-            match self.offer(outlet) {
+            let offer = if self.memory_differs() { None } else { self.offer(outlet) };
+            match offer {
                 Some(offer) => outlet.catch_up(self.shard, node, offer),
                 None => self.not_caught_up(node, "no snapshot is there"),
             }

@@ -224,11 +224,7 @@ impl StateCheck {
         sums.copies = differing;
         if leader != self.own && (has_keys || own != digest.sum) {
             if own != digest.sum {
-                tracing::error!(
-                    "memory differs from that of node {leader} at change {sequence}, in {} of the keys that were named: \
-                     the nodes compare",
-                    keys.len()
-                );
+                self.tell_difference(leader, sequence);
             }
             let keys = keys.into_iter().take(KEYS_MAX).collect();
             let from = digest.from;
@@ -251,11 +247,24 @@ impl StateCheck {
         sums.by_node.insert(from, sum);
         sums.keys.extend(keys);
         let own = sums.by_node.get(&self.own);
-        if own.is_some_and(|own| *own != sum) && self.suspect.is_none() {
+        if own.is_some_and(|own| *own != sum) {
             // Only a leader orders it. The first order comes at once.
-            self.suspect = Some((position, AGAIN_TICKS));
+            self.suspect.get_or_insert((position, AGAIN_TICKS));
+            self.tell_difference(from, sequence);
         }
         self.judge(sequence, voters);
+    }
+
+    fn tell_difference(&self, other: NodeId, sequence: u64) {
+        tracing::error!(
+            "memory differs from that of node {other} at change {sequence}: the nodes compare which of them is wrong"
+        );
+    }
+
+    /// Returns true while the memory of nodes differs and it is not decided which of them is wrong, or this one is. A
+    /// node that gets a snapshot or a vote then might make the wrong one a majority.
+    pub fn is_open(&self) -> bool {
+        self.suspect.is_some() || self.wrong.is_some() || self.verdict.is_some()
     }
 
     /// Returns the reports that are to be sent to all other nodes.
@@ -290,7 +299,8 @@ impl StateCheck {
             return;
         };
         let Some(own) = sums.by_node.get(&self.own) else { return };
-        let needed = voters.len() / 2 + 1;
+        // A record of the log alone decides nothing: a node that joins reads old ones, with the voters of that time.
+        let needed = (voters.len() / 2 + 1).max(2);
         let count =
             |sum: u64| voters.iter().filter(|voter| sums.by_node.get(voter) == Some(&sum)).count();
         let Some(right) = sums.by_node.values().find(|sum| count(**sum) >= needed) else { return };
@@ -418,6 +428,27 @@ mod tests {
             check.take_copy_request().is_some()
         };
         assert!(judged(false) && !judged(true));
+    }
+
+    /// It reads the log from the beginning, when one node was the whole group and was wrong later.
+    #[test]
+    fn a_node_that_joins_is_not_judged_by_an_old_digest() {
+        let mut check = StateCheck::new(node(OWN));
+        check.note_own(compared(2, 10, 11, true), &[node(2)]);
+        assert_eq!(check.take_verdict(), None);
+        check.note_own(compared(2, 10, 11, true), &[node(2), node(3)]);
+        assert_eq!(check.take_verdict(), None);
+    }
+
+    #[test]
+    fn what_is_not_decided_is_open() {
+        let mut leader = StateCheck::new(node(OWN));
+        leader.note_own(compared(OWN, 10, 10, true), &voters());
+        assert!(!leader.is_open());
+        leader.note_report(node(2), report(12, true, &[7]), &voters());
+        assert!(leader.is_open());
+        leader.note_report(node(3), report(10, true, &[]), &voters());
+        assert!(!leader.is_open(), "node 2 is wrong, and ends");
     }
 
     #[test]

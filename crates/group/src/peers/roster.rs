@@ -514,9 +514,9 @@ impl Link {
         true
     }
 
-    /// Reports whether the node could read digests of memory when it was last connected.
-    pub(super) fn reads_digests(&self) -> bool {
-        self.waiting().spoken.is_some_and(|version| version >= DIGESTS_SINCE)
+    /// Reports whether the node could read digests of memory when it was last connected. None if it never was.
+    pub(super) fn reads_digests(&self) -> Option<bool> {
+        self.waiting().spoken.map(|version| version >= DIGESTS_SINCE)
     }
 
     /// Notes that the node is up, which ends the pause before the next attempt.

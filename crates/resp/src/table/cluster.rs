@@ -23,8 +23,8 @@ pub(super) const READ_ONLY: Spec = Spec {
     arity: 1,
     flags: FAST,
     reply: "OK",
-    summary: "Lets a thread's port of a node that does not lead answer reads with ASK, which the client follows to the leader.",
-    notes: "Replicas answer no reads, what they have may be old. Without effect elsewhere.",
+    summary: "Lets a thread's port of a node that does not lead answer reads of keys from its memory, which may be old.",
+    notes: "SCUR.REPLICA STATUS has its age; above 5 s, in MULTI and with client-side caching the answer is ASK. Without effect elsewhere.",
     ..BASE
 };
 

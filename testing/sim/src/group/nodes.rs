@@ -66,6 +66,7 @@ impl GroupSim {
                 _ if machine.disk.is_off() => {}
                 Ok(mut running) => {
                     running.group.write_digests(Some(DIGEST_ROUND_TICKS));
+                    running.group.let_end(true);
                     machine.running = Some(Box::new(running));
                     self.trace.add(format!("{id} starts"));
                     return self.act(id);
