@@ -1,7 +1,8 @@
 //! Two shards with the same records, one of which is altered behind the records' back.
 
 use super::*;
-use crate::{Config, EntityPut, Expiry, LogId};
+use crate::entry::Head;
+use crate::{Config, EntityDelete, EntityPut, Expiry, LogId, Version};
 use scurry_codec::{LogFormat, checked_frame};
 use scurry_ledger::{
     BucketAttributes, Command, Create, ItemRequest, Name, NewBucket, SessionOptions, SessionRequest,
@@ -12,6 +13,8 @@ const START: Time = Time(1_700_000_000_000);
 const NODE: u64 = 3;
 /// Entries of each kind.
 const EACH: usize = 40;
+/// The entity that is deleted, and remembered.
+const DELETED: usize = 4;
 
 struct Pair {
     leader: Shard,
@@ -74,6 +77,9 @@ impl Pair {
         let entity = format!("entity-{number}");
         let key = shard.key(entity.as_bytes());
         shard.entity_put(START, key, b"200", EntityPut::default()).expect("an entity");
+        if number == DELETED {
+            shard.entity_del(START, key, EntityDelete::default()).expect("an entity");
+        }
     }
 
     /// Gives the follower what the leader has written. Returns the comparisons.
@@ -181,6 +187,19 @@ fn every_bit_of_every_kind_of_entry_is_compared() {
         }
     }
     assert_eq!(pair.differing(), Vec::<String>::new());
+}
+
+#[test]
+fn a_deleted_entity_is_compared() {
+    let mut pair = Pair::new();
+    let key = format!("entity-{DELETED}");
+    let place = pair.follower.table.find(pair.follower.key(key.as_bytes())).expect("it is there");
+    pair.follower.table.update(place, |entry| {
+        assert_eq!(entry.kind(), TableEntryKind::Tombstone);
+        let version = Version::new(entry.version().get() + 1).expect("in range");
+        entry.set_head(Head { kind: entry.kind(), expires: entry.expires(), version });
+    });
+    assert_eq!(pair.differing(), [key]);
 }
 
 #[test]
