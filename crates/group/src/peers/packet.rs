@@ -1,5 +1,5 @@
 //! Packets, which nodes send after the greeting: a message of a shard's replica with the frames of its entries, a part
-//! of a snapshot, a clock, a health, a digest of memory, or what is committed. docs/formats/between-nodes.md has the bytes.
+//! of a snapshot, a clock, a health, a digest of memory, or a commit. docs/formats/between-nodes.md has the bytes.
 
 use super::bytes::{FRONT_LEN, Front, check_sum, malformed, put_len};
 use scurry_codec::ByteCount;
@@ -59,7 +59,7 @@ pub(crate) struct Packet {
     /// The shard that the message is about.
     pub(crate) shard: u16,
     /// The encoded message: one of `scurry_consensus::replica`, a [`CatchUp`](super::CatchUp), a time, a health, a
-    /// digest, or what is committed.
+    /// digest, or a commit.
     pub(crate) message: Vec<u8>,
     /// The frames of the message's entries, in their order, or bytes of a snapshot.
     pub(crate) bodies: Vec<Arc<Vec<u8>>>,

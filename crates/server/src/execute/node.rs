@@ -233,7 +233,7 @@ impl Node {
                 core = self.core,
                 "a look-up has compared {longest} keys, {PROBE_LEN_MAX} is the most that chance \
                  brings: somebody chooses keys that collide, or a defect does; look at who writes \
-                 them, and restart to draw another secret"
+                 them; outside a group a restart draws another secret"
             );
         }
     }
