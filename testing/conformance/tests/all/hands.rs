@@ -201,6 +201,9 @@ fn steady(mut op: Op, now_ms: i64) -> Op {
     op
 }
 
+/// Most looks at a transfer that goes on.
+const TRIES_MAX: usize = 100_000;
+
 #[test]
 fn a_request_by_mail_and_as_text_has_the_same_outcome() {
     let mut store = Store::start();
@@ -237,6 +240,17 @@ fn a_request_by_mail_and_as_text_has_the_same_outcome() {
                 continue 'seeds;
             }
             assert_eq!(by_mail, as_text, "{}", place(&op));
+            // The store takes the steps of a transfer by itself, in its own time: both must be over.
+            if let Op::Transfer { id, .. } = &op
+                && by_mail.is_ok()
+            {
+                for account in [&typed, &text] {
+                    let (account, session) = (account.as_bytes().to_vec(), id.as_bytes().to_vec());
+                    let open = Request::Read(Read::Session { account, session });
+                    let tries = (0..TRIES_MAX).take_while(|_| store.typed(&open).is_ok()).count();
+                    assert!(tries < TRIES_MAX, "{}: it does not end", place(&op));
+                }
+            }
             commits += u32::from(by_mail.is_ok());
             rejects += u32::from(by_mail.is_err());
             for (one, other) in reads(&typed, &op).into_iter().zip(reads(&text, &op)) {
