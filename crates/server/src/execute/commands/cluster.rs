@@ -26,9 +26,14 @@ pub(crate) fn redirection(
     spec: &Spec,
     args: Args<'_>,
 ) -> Option<String> {
-    let mut slots = spec.key_positions(args).map(|position| slot(args.at(position)));
-    let first = slots.next()?;
+    let mut keys = spec.key_positions(args);
     let map = node.shared.slots;
+    // One core has all slots: only a core's port compares those of several keys.
+    if map.cores() == 1 && (client.port == PortKind::Main || keys.clone().nth(1).is_none()) {
+        return None;
+    }
+    let first = slot(args.at(keys.next()?));
+    let mut slots = keys.map(|position| slot(args.at(position)));
     if client.port == PortKind::Main {
         let crosses =
             spec.spread == Spread::One && slots.any(|slot| map.owner(slot) != map.owner(first));

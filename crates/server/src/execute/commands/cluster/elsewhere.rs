@@ -27,6 +27,9 @@ pub(crate) fn elsewhere(
     args: Args<'_>,
 ) -> Option<String> {
     let view = node.view.as_deref()?;
+    if node.shared.slots.cores() == 1 && node.durable.executes() {
+        return None;
+    }
     let place =
         EntryPort { executes: node.durable.executes(), ..EntryPort::of(node, view, client.port) };
     let slots = spec.key_positions(args).map(|position| slot(args.at(position)));
