@@ -2,7 +2,7 @@
 //! errors say what is allowed.
 
 use clap::ValueEnum;
-use scurry_server::Durability;
+use scurry_server::{Durability, LostGroup};
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
 use std::fmt;
 use std::marker::PhantomData;
@@ -118,6 +118,36 @@ impl FromStr for NodeName {
     }
 }
 
+/// A lost group: the id of its store and the addresses of its nodes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct LostGroupName(pub(crate) LostGroup);
+
+impl fmt::Display for LostGroupName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let LostGroup { store, nodes } = &self.0;
+        let nodes: Vec<String> = nodes.iter().map(ToString::to_string).collect();
+        write!(f, "{store:016x}@{}", nodes.join(","))
+    }
+}
+
+impl FromStr for LostGroupName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<LostGroupName, String> {
+        let wrong = || {
+            format!(
+                "{text:?} is no lost group: take what `scurry restore` shows, as 00000000000000a7@10.0.0.1:7389"
+            )
+        };
+        let (store, nodes) = text.split_once('@').ok_or_else(wrong)?;
+        let is_id = store.len() == 16 && store.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let store =
+            is_id.then(|| u64::from_str_radix(store, 16).ok()).flatten().ok_or_else(wrong)?;
+        let nodes = nodes.split(',').map(|node| node.parse::<Address>().map(|address| address.0));
+        Ok(LostGroupName(LostGroup { store, nodes: nodes.collect::<Result<_, _>>()? }))
+    }
+}
+
 /// Level of the log on stderr.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Level(pub(crate) LevelFilter);
@@ -182,6 +212,7 @@ deserialize_from_text! {
     [] HostIp;
     [] Level;
     [] NodeName;
+    [] LostGroupName;
     [] Mode;
     [T: TryFrom<u64>, const LEAST: u64, const MOST: u64] Number<T, LEAST, MOST>;
 }
@@ -291,6 +322,17 @@ mod tests {
             assert!(said.contains("is not the id of a node: use the 16"), "{said}");
         }
         assert_eq!("00000000000000a7".parse::<NodeName>(), Ok(NodeName(167)));
+        let lost = "00000000000000a7@10.0.0.1:7389,[::1]:7389";
+        assert_eq!(lost.parse::<LostGroupName>().expect("well formed").to_string(), lost);
+        for text in [
+            "",
+            "a7@10.0.0.1:7389",
+            "00000000000000a7",
+            "00000000000000a7@",
+            "00000000000000a7@10.0.0.1",
+        ] {
+            said::<LostGroupName>(text).expect(text);
+        }
         for text in ["loud", "", "3"] {
             let expected = "is not a log level: use off, error, warn, info, debug or trace";
             assert_eq!(said::<Level>(text), Some(format!("{text:?} {expected}")));

@@ -1,13 +1,15 @@
 //! `scurry restore`: makes a data directory from a backup, at its end or at an earlier point.
 
 use crate::backup::tell;
+use crate::option_values::LostGroupName;
 use crate::store::{
     CoreSource, Cut, DataDirectory, Progress, Rebuilt, RestorePoint, Target, copy_core, core_name,
     count_text, rebuild_core,
 };
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
-use scurry_disk::Manifest;
+use scurry_disk::{GroupFile, Manifest};
+use scurry_server::LostGroup;
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
 use std::path::PathBuf;
@@ -78,6 +80,15 @@ fn restored(manifest: Manifest) -> Manifest {
     Manifest { restored: manifest.restored.saturating_add(step), ..manifest }
 }
 
+/// Returns the group that a node's directory belongs to, with the addresses of the other nodes. None without such nodes.
+fn lost_group(source: &DataDirectory, manifest: &Manifest) -> Result<Option<LostGroupName>> {
+    let Some(GroupFile { node, members, .. }) = source.group()? else { return Ok(None) };
+    let others = members.iter().filter(|member| member.id != node);
+    let nodes: Vec<_> = others.map(|member| member.peer).collect();
+    let lost = LostGroupName(LostGroup { store: manifest.log(0).id, nodes });
+    Ok(Some(lost).filter(|lost| !lost.0.nodes.is_empty()))
+}
+
 impl Restore {
     pub(crate) fn run(self) -> Result<()> {
         let source = DataDirectory::open(&self.backup)?;
@@ -138,6 +149,12 @@ impl Restore {
             println!(
                 "it is a store of one machine: `scurry serve --replicate` begins another group with it, which the \
                  other nodes join with empty directories"
+            );
+        }
+        if let Some(lost) = lost_group(&source, &manifest)? {
+            println!(
+                "if the group that it was copied from is lost, start each node of the other group with --succeeds {lost}: \
+                 nodes of the lost one that come back then end for good"
             );
         }
         Ok(())

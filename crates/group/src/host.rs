@@ -410,20 +410,38 @@ impl Host {
                 ));
             }
             Inbound::Mistaken { .. } => {}
+            Inbound::Succeeded { by, at, answer } => {
+                let why = format!(
+                    "another group, of store {by:016x}, was begun in the place of this one, whose nodes were said to be \
+                     lost; its node at {at} says so. Keep this directory for what the other group lacks (scurry state, \
+                     scurry inspect); for a node of that group start with an empty one and --join {at}"
+                );
+                if self.retire_for(&why) {
+                    answer.send();
+                }
+                std::process::exit(3);
+            }
             Inbound::Strange { text } => tracing::warn!("{text}"),
         }
     }
 
     /// Stops this node for good: marks its directory, so that it is not served again, and exits with code 3.
     fn end_for_good(&self, why: &str) -> ! {
-        match (self.retire)(why) {
+        self.retire_for(why);
+        std::process::exit(3);
+    }
+
+    /// Marks the directory, so that it is not served again, and logs why. Returns false when it could not be marked.
+    fn retire_for(&self, why: &str) -> bool {
+        let marked = (self.retire)(why);
+        match &marked {
             Ok(()) => tracing::error!("this node stops for good: {why}"),
             Err(error) => tracing::error!(
                 "this node stops, and must not be started again with its directory, which could not be marked so \
                  ({error}): {why}"
             ),
         }
-        std::process::exit(3);
+        marked.is_ok()
     }
 
     /// Handles a message of another node about a snapshot.

@@ -15,6 +15,7 @@ mod packet;
 mod passage;
 mod roster;
 mod socket;
+mod succession;
 
 pub(crate) use admission::JoinAnswer;
 pub use admission::{Accepted, GroupMember, JoinRequest};
@@ -25,6 +26,8 @@ pub use join::{ask_to_join, find_seeking_member};
 pub(crate) use packet::{Packet, Subject};
 pub use passage::Passages;
 pub use socket::Sockets;
+pub use succession::LostGroup;
+pub(crate) use succession::SuccessionReply;
 
 use crate::clocks::Clocks;
 use crate::view::Addresses;
@@ -65,6 +68,8 @@ pub(crate) enum Inbound {
     Join { request: JoinRequest, answer: JoinReply },
     /// A member of another group has dialled this node as one of its own members.
     Mistaken { by: NodeId, at: SocketAddr, target: NodeId },
+    /// Another group has taken the place of this one.
+    Succeeded { by: u64, at: SocketAddr, answer: SuccessionReply },
     /// A connection was refused or has failed. Reported at most once a second.
     Strange { text: String },
 }
@@ -84,6 +89,8 @@ pub(crate) struct Peers {
     ending: Vec<JoinHandle<()>>,
     listener: TcpListener,
     door: Option<JoinHandle<()>>,
+    /// Tells the nodes of a lost group that this group has its place.
+    succession: Option<JoinHandle<()>>,
 }
 
 /// A link and its thread.
@@ -103,13 +110,19 @@ impl Peers {
     ) -> io::Result<Peers> {
         let roster = Arc::new(Roster::new(own, (Box::new(inbox), enter), sockets, clocks));
         let (links, ending) = (BTreeMap::new(), Vec::new());
-        let mut peers = Peers { roster, links, ending, listener, door: None };
+        let mut peers = Peers { roster, links, ending, listener, door: None, succession: None };
         // The members must be known before the first connection is accepted: a member that connects earlier would be
         // refused.
         peers.set(members);
         let listener = peers.listener.try_clone()?;
         peers.door = Some(door::start(listener, Arc::clone(&peers.roster))?);
         Ok(peers)
+    }
+
+    /// Starts to tell the nodes of a lost group that this group has its place.
+    pub(crate) fn succeed(&mut self, lost: LostGroup) -> io::Result<()> {
+        self.succession = Some(succession::start(lost, Arc::clone(&self.roster))?);
+        Ok(())
     }
 
     /// Returns the connections by which doors of this process reach the store of another node.
@@ -176,7 +189,8 @@ impl Peers {
         }
         self.links.values().for_each(|way| way.link.stop());
         let links = std::mem::take(&mut self.links).into_values().map(|way| way.thread);
-        for thread in links.chain(self.ending.drain(..)).chain(self.door.take()) {
+        let own = self.door.take().into_iter().chain(self.succession.take());
+        for thread in links.chain(self.ending.drain(..)).chain(own) {
             if thread.join().is_err() {
                 tracing::error!("a thread of the connections between nodes has panicked");
             }

@@ -7,6 +7,7 @@ pub use start_error::StartError;
 use crate::adapter::Adapter;
 use crate::users::Users;
 use scurry_engine::Durability;
+use scurry_group::peers::LostGroup;
 use scurry_ledger::{Limits, Name};
 use scurry_resp::RequestLimits;
 use scurry_tls::{NodeTlsSettings, TlsSettings};
@@ -88,6 +89,8 @@ pub struct GroupSettings {
     pub replaces: Option<u64>,
     /// True for a node that is to have no vote.
     pub observer: bool,
+    /// A lost group whose place this one has taken: its nodes are told, and end for good.
+    pub succeeds: Option<LostGroup>,
     /// TLS between the nodes; None for connections without authentication.
     pub tls: Option<NodeTlsSettings>,
     /// A tick of the group's clock, ms: followers miss a leader after ten to twenty of them.
@@ -193,6 +196,7 @@ mod tests {
             join: Vec::new(),
             replaces: None,
             observer: false,
+            succeeds: None,
             tls,
             tick_ms: GroupSettings::TICK_MS,
         };

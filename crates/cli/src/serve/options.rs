@@ -2,7 +2,7 @@
 //! the file is an error that names it, so that a misspelt bound is not silently missing.
 
 use super::limits::{LimitsTable, YEAR_MS};
-use crate::option_values::{Address, HostIp, Level, Mode, NodeName, Number};
+use crate::option_values::{Address, HostIp, Level, LostGroupName, Mode, NodeName, Number};
 use crate::rdma::Rdma;
 use crate::size::Size;
 use crate::toml_file;
@@ -149,6 +149,11 @@ pub(crate) struct Options {
     /// election waits for it [default: a node that has caught up gets a vote]
     #[arg(long, num_args = 0, default_missing_value = "true")]
     pub(crate) observer: Option<bool>,
+
+    /// This group was made of what was left of another one, which is lost: its nodes at these addresses are told until
+    /// they have ended for good, should they come back. `scurry restore` shows the value [default: none]
+    #[arg(long, value_name = "STORE@ADDR:PORT,...")]
+    pub(crate) succeeds: Option<LostGroupName>,
 
     /// Certificate of this node, for the address by which the other nodes reach it, and those between it
     /// and its root (PEM). With --replicate-tls-key and --replicate-tls-ca the nodes speak TLS 1.3 with

@@ -88,6 +88,7 @@ impl Options {
                 ("--join", self.join.is_some()),
                 ("--replaces", self.replaces.is_some()),
                 ("--observer", self.observer == Some(true)),
+                ("--succeeds", self.succeeds.is_some()),
                 ("--replicate-tls-cert", self.replicate_tls_cert.is_some()),
                 ("--replicate-tls-key", self.replicate_tls_key.is_some()),
                 ("--replicate-tls-ca", self.replicate_tls_ca.is_some()),
@@ -145,6 +146,7 @@ impl Options {
             join,
             replaces: self.replaces.map(|name| name.0),
             observer: self.observer.unwrap_or(false),
+            succeeds: self.succeeds.as_ref().map(|name| name.0.clone()),
             tls: self.tls_of_nodes()?,
             tick_ms: self.tick_ms.map_or(GroupSettings::TICK_MS, |ms| ms.0),
         }))
@@ -288,6 +290,7 @@ mod tests {
             ),
             ("--replaces 00000000000000a7", "--replicate ADDR:PORT"),
             ("--observer", "--replicate ADDR:PORT"),
+            ("--succeeds 00000000000000a7@127.0.0.1:1", "--replicate ADDR:PORT"),
             ("--replicate 127.0.0.1:1 --durability none", "--durability fsync"),
             ("--replicate 127.0.0.1:1 --dir d --durability write", "--durability fsync"),
             ("--replicate 127.0.0.1:1", "takes a --dir"),

@@ -86,7 +86,18 @@ impl Nodes {
 
     /// Starts a group that the first node founds with the existing store in this directory.
     pub(crate) fn start_from(store: &Path, count: usize, threads: u16) -> Nodes {
-        let nodes = Nodes::of(threads);
+        Nodes::start_from_with(store, count, threads, Vec::new())
+    }
+
+    /// Starts such a group with more options.
+    pub(crate) fn start_from_with(
+        store: &Path,
+        count: usize,
+        threads: u16,
+        options: Vec<String>,
+    ) -> Nodes {
+        let mut nodes = Nodes::of(threads);
+        nodes.options = options;
         std::fs::rename(store, nodes.path("node-0")).expect("it is moved");
         nodes.and(count)
     }

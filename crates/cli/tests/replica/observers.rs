@@ -109,13 +109,50 @@ fn a_group_is_made_of_what_an_observer_has() {
     }
     let (observer, restored) = (nodes.stop(3), nodes.directory_of(9));
     let text = |path: &Path| path.to_str().expect("text").to_owned();
-    scurry(&["restore", &text(&observer), "--to", &text(&restored), "--uncommitted"]).well();
-    let again = Nodes::start_from(&restored, 3, 1);
+    let said =
+        scurry(&["restore", &text(&observer), "--to", &text(&restored), "--uncommitted"]).well();
+    let lost = said.split("--succeeds ").nth(1).expect("it shows the lost group");
+    let lost = lost.split(':').take(4).collect::<Vec<_>>().join(":");
+    for node in 0..3 {
+        assert!(lost.contains(&nodes.peer_address(node)), "{lost}");
+    }
+    let options = vec!["--succeeds".to_owned(), lost];
+    let again = Nodes::start_from_with(&restored, 3, 1, options);
     assert_eq!(again.execute(&["GET", "key"]), "$kept");
     again.execute(&["SET", "key", "goes on"]);
     again.until("it can lose a node", || {
         again.status(again.leader())?.contains("can_lose_a_node:yes").then_some(())
     });
+    again.until("it says what is missing", || {
+        again.log(0).contains("this node has not reached nodes of the lost group").then_some(())
+    });
+    // The old machines come back: each ends for good, also one alone, and no start uses its directory again.
+    nodes.set_options(Vec::new());
+    for node in [2, 0, 1] {
+        nodes.start_again(node);
+        nodes.until("it ends for good", || {
+            nodes.log(node).contains("this node stops for good").then_some(())
+        });
+        let reason = std::fs::read_to_string(nodes.directory_of(node).join("RETIRED"));
+        assert!(reason.expect("a reason").contains("was begun in the place of this one"));
+        let told = format!("{} is told, and has ended for good", nodes.peer_address(node));
+        again.until("a node says so", || {
+            (0..3).any(|node| again.log(node).contains(&told)).then_some(())
+        });
+    }
+    assert_eq!(again.execute(&["GET", "key"]), "$goes on");
+}
+
+/// A group that is told the store of another one goes on, and the other is told nothing.
+#[test]
+fn a_group_is_not_ended_by_one_that_succeeds_another() {
+    let nodes = Nodes::start(3, 1);
+    let others: Vec<String> = (0..3).map(|node| nodes.peer_address(node)).collect();
+    let lost = format!("00000000000000a7@{}", others.join(","));
+    let other = Nodes::start_with(1, 1, vec!["--succeeds".to_owned(), lost]);
+    other.until("it is refused", || other.log(0).contains("they are of two groups").then_some(()));
+    nodes.execute(&["SET", "key", "goes on"]);
+    assert!((0..3).all(|node| !nodes.directory_of(node).join("RETIRED").exists()));
 }
 
 #[test]

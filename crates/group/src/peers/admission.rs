@@ -55,3 +55,14 @@ pub struct GroupMember {
     /// The addresses of the node.
     pub addresses: Addresses,
 }
+
+/// What a node of the new group tells one of the lost group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Succession {
+    /// The id of the lost group's store.
+    pub(super) lost: u64,
+    /// The id of the store of the new one.
+    pub(super) store: u64,
+    /// The addresses of the node that tells it.
+    pub(super) addresses: Addresses,
+}

@@ -2,13 +2,14 @@
 //! packets or carries a passage.
 
 use super::Inbound;
-use super::admission::JoinRequest;
+use super::admission::{JoinRequest, Succession};
 use super::greeting::{Answer, Greeting, Hello, Unreadable};
 use super::join::JoinReply;
 use super::packet::{Subject, read_packet};
 use super::passage::carry;
-use super::roster::{GreetingSlot, Incoming, OpenPassage, Roster};
+use super::roster::{GreetingSlot, Incoming, OpenPassage, Roster, check_store};
 use super::socket::Socket;
+use super::succession::SuccessionReply;
 use scurry_ledger::Time;
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -85,6 +86,11 @@ fn serve(stream: TcpStream, address: SocketAddr, place: GreetingSlot, roster: &A
             let answer = JoinReply::new(request.node, socket, place, roster);
             return roster.hand(Inbound::Join { request, answer });
         }
+        Ok(AcceptedPeer::Successor(Succession { store, addresses, .. })) => {
+            let ms = roster.sockets.greeting_ms;
+            let answer = SuccessionReply::new(socket, welcome(roster), place, ms);
+            return roster.hand(Inbound::Succeeded { by: store, at: addresses.peer, answer });
+        }
         Err(Unreadable::Words(words)) => {
             if let Err(error) = Answer::Refusal(words.clone()).write(&mut socket) {
                 tracing::debug!("a refusal did not arrive: {error}");
@@ -144,6 +150,8 @@ fn let_pass(mut socket: Socket, near: UnixStream, passing: &OpenPassage, roster:
 enum AcceptedPeer {
     Member(Incoming),
     Joiner(JoinRequest),
+    /// A node of the group that has taken the place of this one.
+    Successor(Succession),
     /// A passage, with a connection to the store of this process.
     Passing(OpenPassage, UnixStream),
 }
@@ -157,7 +165,8 @@ fn meet(
     let greeting = Greeting::read(socket)?;
     let (Greeting::Hello(Hello { addresses, .. })
     | Greeting::Passage(Hello { addresses, .. })
-    | Greeting::Join(JoinRequest { addresses, .. })) = &greeting;
+    | Greeting::Join(JoinRequest { addresses, .. })
+    | Greeting::Succession(Succession { addresses, .. })) = &greeting;
     socket.check_certificate_ip(addresses.peer.ip()).map_err(Unreadable::Words)?;
     match greeting {
         Greeting::Join(request) => Ok(AcceptedPeer::Joiner(request)),
@@ -168,6 +177,10 @@ fn meet(
             let passing = roster.pass(&hello, place).map_err(Unreadable::Words)?;
             let near = (roster.enter)().map_err(|error| Unreadable::Words(error.to_string()))?;
             Ok(AcceptedPeer::Passing(passing, near))
+        }
+        Greeting::Succession(succession) => {
+            check_store(succession.lost, roster.own.store).map_err(Unreadable::Words)?;
+            Ok(AcceptedPeer::Successor(succession))
         }
     }
 }

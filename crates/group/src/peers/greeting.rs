@@ -1,7 +1,7 @@
 //! The greeting of a connection between nodes: the dialling node sends its identity and what it wants, and the other
 //! side answers or refuses with a reason. docs/formats/between-nodes.md has the bytes.
 
-use super::admission::{Accepted, GroupMember, JoinAnswer, JoinRequest};
+use super::admission::{Accepted, GroupMember, JoinAnswer, JoinRequest, Succession};
 use super::bytes::{
     PacketReader, malformed, put_address, put_addresses, put_bytes, put_sheet, read_sheet,
 };
@@ -42,6 +42,8 @@ pub(super) enum Greeting {
     Join(JoinRequest),
     /// The door of a member wants to ask the store of this node.
     Passage(Hello),
+    /// Another group has taken the place of the one that this node is of.
+    Succession(Succession),
 }
 
 /// What the side that was dialled answers.
@@ -122,6 +124,12 @@ impl Greeting {
                 sheet.extend(replaces.unwrap_or(0).to_le_bytes());
                 put_addresses(&mut sheet, addresses);
             }
+            Greeting::Succession(Succession { lost, store, addresses }) => {
+                sheet.push(4);
+                sheet.extend(lost.to_le_bytes());
+                sheet.extend(store.to_le_bytes());
+                put_addresses(&mut sheet, addresses);
+            }
         }
         sheet
     }
@@ -135,6 +143,11 @@ impl Greeting {
                 addresses: reader.addresses()?,
             })),
             3 => Hello::parse(reader).map(Greeting::Passage),
+            4 => Some(Greeting::Succession(Succession {
+                lost: reader.u64()?,
+                store: reader.u64()?,
+                addresses: reader.addresses()?,
+            })),
             _ => None,
         }
     }
@@ -317,7 +330,9 @@ mod tests {
         };
         let passage = Greeting::Passage(hello.clone());
         let joins = [None, Some(9)].map(|replaces| Greeting::Join(join(replaces)));
-        [Greeting::Hello(hello), passage].into_iter().chain(joins).collect()
+        let addresses = hello.addresses.clone();
+        let succession = Greeting::Succession(Succession { lost: 77, store: 78, addresses });
+        [Greeting::Hello(hello), passage, succession].into_iter().chain(joins).collect()
     }
 
     fn answers() -> Vec<Answer> {

@@ -111,6 +111,10 @@ fn look(socket: &mut Socket) -> Option<String> {
             );
             (Answer::Refusal(refusal), Some(found))
         }
+        Greeting::Succession(_) => {
+            let words = "this node is in no group".to_owned();
+            (Answer::Refusal(words), None)
+        }
         Greeting::Join(_) => {
             let later = "this node is in no group yet".to_owned();
             (Answer::Join(JoinAnswer::Later(later)), None)

@@ -197,6 +197,7 @@ fn open_node(
             keeps.keep_text(name, text).map_err(|error| error.to_string())
         }),
         observes: group.settings.observer,
+        succeeds: group.settings.succeeds.clone(),
         shards: files,
         rebuild: Arc::new(rebuild),
         files: Arc::new(move |core| files_of.core(manifest.generation, core)),
