@@ -639,7 +639,7 @@ impl Host {
             },
             observes: match id == own {
                 true => self.told.0.observes,
-                false => membership.health(id).is_some_and(|health| health.observes),
+                false => membership.observes(id),
             },
             lag: self.groups.iter().map(|group| group.lag(id)).sum(),
             has_stalled: self.groups.iter().any(|group| group.is_node_stalled(id)),

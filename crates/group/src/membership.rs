@@ -147,6 +147,11 @@ impl Membership {
         self.healths.health_of(node).filter(|_| self.is_connected(node))
     }
 
+    /// Returns true for another node that is to have no vote, as far as it has told.
+    pub(super) fn observes(&self, node: NodeId) -> bool {
+        self.healths.observes(node)
+    }
+
     /// Returns the health that this node sends to the others.
     pub(super) fn own_health(&self, groups: &[ShardGroup]) -> Health {
         Health {

@@ -30,7 +30,7 @@ pub struct Member {
     pub addresses: Addresses,
     /// False for a learner: a node that receives entries and has no vote yet in the members in force.
     pub votes: bool,
-    /// True for a learner that is to have no vote, while it is heard.
+    /// True for a learner that is to have no vote, as far as it has told this process.
     pub observes: bool,
     /// True for this node, and for a node that is connected in both directions.
     pub is_connected: bool,

@@ -89,6 +89,7 @@ fn no_node_waits_for_an_observer_that_stands_still() {
     }
     let said = nodes.status(nodes.leader_of(&[0, 1, 2]).expect("one leads")).expect("an answer");
     assert!(said.contains("can_lose_a_node:yes"), "{said}");
+    assert!(line_of(&nodes, &id).is_some_and(|line| line.contains("votes=no,observes=yes")));
     // Two of the three with a vote are enough, and the observer is none of them.
     let leader = nodes.leader_of(&[0, 1, 2]).expect("one leads");
     nodes.signal((leader + 1) % 3, Signal::SIGKILL);

@@ -2,7 +2,7 @@
 //! would need. docs/formats/between-nodes.md has the bytes.
 
 use crate::replica::NodeId;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Maximum number of nodes in each list of a health.
 const NODES_MAX: usize = 64;
@@ -79,12 +79,14 @@ pub struct HealthTable {
     within_ns: u64,
     now_ns: u64,
     told: BTreeMap<NodeId, (u64, Health)>,
+    /// Nodes whose last health said that they are to have no vote, however old it is.
+    observers: BTreeSet<NodeId>,
 }
 
 impl HealthTable {
     /// Creates an empty collection. A health counts for `within_ns`: as long as an election waits for a leader.
     pub fn new(within_ns: u64) -> HealthTable {
-        HealthTable { within_ns, now_ns: 0, told: BTreeMap::new() }
+        HealthTable { within_ns, now_ns: 0, told: BTreeMap::new(), observers: BTreeSet::new() }
     }
 
     /// Sets the present time of a monotonic clock.
@@ -95,6 +97,10 @@ impl HealthTable {
 
     /// Records the health that a node has sent.
     pub fn note(&mut self, node: NodeId, health: Health) {
+        match health.observes {
+            true => self.observers.insert(node),
+            false => self.observers.remove(&node),
+        };
         self.told.insert(node, (self.now_ns, health));
     }
 
@@ -107,6 +113,11 @@ impl HealthTable {
     pub fn health_of(&self, node: NodeId) -> Option<&Health> {
         let (told_ns, health) = self.told.get(&node)?;
         (self.now_ns.saturating_sub(*told_ns) <= self.within_ns).then_some(health)
+    }
+
+    /// Returns true for a node that is to have no vote, as far as it has told, also while it is not heard.
+    pub fn observes(&self, node: NodeId) -> bool {
+        self.observers.contains(&node)
     }
 
     /// Returns true for a node that has sent its health before, but not lately. A node that never did may run a release
@@ -168,6 +179,15 @@ mod tests {
         healths.is_now(1_301);
         assert_eq!((healths.health_of(node(2)), healths.is_silent(node(2))), (None, true));
         assert!(healths.heard().is_empty());
+        healths.note(node(3), Health { observes: true, ..Health::default() });
+        healths.forget(node(3));
+        assert!(
+            healths.observes(node(3)) && !healths.observes(node(2)),
+            "it is known when it is lost"
+        );
+        healths.note(node(3), Health::default());
+        healths.forget(node(3));
+        assert!(!healths.observes(node(3)), "it was started without the option");
         healths.note(node(2), Health::default());
         assert_eq!((healths.heard(), healths.is_silent(node(2))), (vec![node(2)], false));
         healths.forget(node(2));
