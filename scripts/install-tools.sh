@@ -6,8 +6,8 @@
 # usage: scripts/install-tools.sh [demo|check|tests|all|rdma|site|optimized|packaging|lab-peers|ndb|releases]
 #   demo   what `make demo` needs: a Rust toolchain and a linker; it installs no peer
 #   check  what `make check` needs: also cargo-nextest, which runs the tests
-#   tests  what `make test` needs: also cargo-deny, Redis, Valkey, redis-py, schemathesis, strace, faketime, the checker of
-#          testing/linearizability, the linter of Prometheus and mdBook
+#   tests  what `make test` needs: also cargo-deny, Redis, Valkey, redis-py, schemathesis, strace, faketime, nftables, the
+#          checker of testing/linearizability, the linter of Prometheus and mdBook
 #   all    what `make test-all` needs: also the client libraries of testing/clients, clients/python and
 #          clients/litellm, Chromium with the library that drives it, valgrind, qemu, cargo-mutants, and cargo-fuzz
 #          with a nightly compiler (the default)
@@ -744,6 +744,9 @@ need_tests() {
   need strace strace
   # The wall clock of one process is set.
   need faketime faketime
+  # Networks of a group's nodes that are cut, thin or lose packets.
+  need ip iproute2
+  need nft nftables
   need curl curl
   venv_ready && schemathesis_ready && nextest_ready && deny_ready && mdbook_ready || venv_python >/dev/null ||
     missing+=(python3-venv)

@@ -47,6 +47,12 @@ pub(crate) trait Account: Send {
     /// acknowledged requests that are lost. Fails if a request is lost that must not be, and for partial effects.
     fn audit(&mut self, wire: &mut Wire) -> Result<u64>;
 
+    /// Returns the transaction ids of its changes in the order in which they were acknowledged. None if its events are not
+    /// compared with them.
+    fn acknowledged(&self) -> Option<Vec<String>> {
+        None
+    }
+
     /// Repeats requests from before and during the fault.
     fn again(&mut self, _: &mut dyn Ask, _: &Signals, _: &mut Random) -> Result<()> {
         Ok(())

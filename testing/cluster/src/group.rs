@@ -5,7 +5,9 @@
 mod client;
 mod debit_account;
 mod disk;
+mod events;
 mod fault;
+mod http;
 mod member;
 mod old_reads;
 mod probe;
@@ -18,7 +20,10 @@ mod shared;
 #[cfg(test)]
 mod split;
 mod status;
+mod tls;
+mod torn;
 mod torture;
+mod transfers;
 
 pub use fault::Fault;
 pub use report::{Report, Row};
@@ -32,16 +37,19 @@ use anyhow::{Context, Result, bail, ensure};
 use disk::Disk;
 use member::Member;
 use scurry_conformance::Value;
-use scurry_crash::wire::{RequestWords, Wire, words};
+use scurry_crash::wire::{RequestWords, Trust, Wire, words};
 use scurry_crash::{Binary, clock};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
+use tls::GroupCa;
 
 const NODES: usize = 3;
-/// Ports of a node: the main port, one per thread, and two for other nodes, of which it uses one at a time.
-const PORTS: u16 = 1 + THREADS + 2;
+/// Addresses of a group: those of its nodes, and one of an observer.
+const PLACES: usize = NODES + 1;
+/// Ports of a node: the main port, one per thread, two for other nodes, of which it uses one at a time, and one for HTTP.
+const PORTS: u16 = 1 + THREADS + 2 + 1;
 const THREADS: u16 = 2;
 /// Main port of a node in its own network namespace.
 const OWN_PORT: u16 = 7_000;
@@ -59,21 +67,63 @@ fn faketime() -> Result<PathBuf> {
 /// A running group. Its nodes are stopped when it is dropped.
 pub(crate) struct Group {
     pub(crate) nodes: Vec<Member>,
+    /// A node beside the three. None until a fault needs one.
+    pub(crate) fourth: Option<Member>,
+    dir: PathBuf,
+    binary: Binary,
+    /// Number of the first network namespace.
+    first_place: usize,
+    /// CA of their certificates. None if they speak without TLS.
+    ca: Option<GroupCa>,
     interrupted: Arc<AtomicBool>,
 }
 
+/// What the nodes of a group have beside the network.
+#[derive(Clone, Debug)]
+pub(crate) struct NodeMeans {
+    pub(crate) disk: Disk,
+    /// Library that gives each node its own wall clock.
+    pub(crate) clock: Option<PathBuf>,
+    /// True if they speak TLS with each other and with clients.
+    pub(crate) tls: bool,
+}
+
 impl Group {
+    /// Returns a group without nodes.
+    fn empty(
+        dir: &Path,
+        binary: &Binary,
+        first_place: usize,
+        interrupted: &Arc<AtomicBool>,
+    ) -> Group {
+        Group {
+            nodes: Vec::new(),
+            fourth: None,
+            dir: dir.to_owned(),
+            binary: binary.clone(),
+            first_place,
+            ca: None,
+            interrupted: interrupted.clone(),
+        }
+    }
+
     /// Starts a group in an empty directory: the first node founds it and the others join. `first_place` is the number
     /// of the first network namespace to use, because those of an earlier group may still exist.
     pub(crate) fn start(
         dir: &Path,
         binary: &Binary,
-        (disk, clock): (Disk, Option<PathBuf>),
+        means: &NodeMeans,
         first_place: usize,
         interrupted: &Arc<AtomicBool>,
     ) -> Result<Group> {
         let first = wait::free_ports(FREE_PORTS, PORTS * u16::try_from(NODES)?)?;
-        let mut group = Group { nodes: Vec::new(), interrupted: interrupted.clone() };
+        let mut group = Group::empty(dir, binary, first_place, interrupted);
+        if means.tls {
+            let places = first_place..first_place + PLACES;
+            let mut ips: Vec<String> = places.map(Namespace::address).collect();
+            ips.push("127.0.0.1".to_owned());
+            group.ca = Some(GroupCa::make(&dir.join("certificates"), &ips)?);
+        }
         for index in 0..NODES {
             let (host, port, namespace) = if namespaces::inside() {
                 let place = first_place + index;
@@ -83,8 +133,10 @@ impl Group {
             };
             let home = dir.join(format!("node-{index}"));
             let others = group.nodes.iter().map(Member::peer).collect();
-            let mut node =
-                Member::new((host, port), home, namespace, binary, (disk, clock.clone()))?;
+            let own = (means.disk, means.clock.clone());
+            let options = group.tls_options(&host)?;
+            let mut node = Member::new((host, port), home, namespace, binary, own)?;
+            (node.options, node.trust) = (options, group.trust()?);
             if index == 0 {
                 node.begin_group()?;
             }
@@ -98,6 +150,58 @@ impl Group {
         }
         group.until_whole()?;
         Ok(group)
+    }
+
+    /// Returns the options of a node with TLS, if the group has it.
+    fn tls_options(&self, ip: &str) -> Result<Vec<String>> {
+        self.ca.as_ref().map_or(Ok(Vec::new()), |ca| ca.issue(ip))
+    }
+
+    /// Returns what clients trust. None without TLS.
+    fn trust(&self) -> Result<Option<Trust>> {
+        self.ca.as_ref().map(GroupCa::trust).transpose()
+    }
+
+    /// Starts a fourth node with an empty directory and these options.
+    pub(crate) fn start_fourth(&mut self, options: &[&str]) -> Result<()> {
+        let host = self.prepare_fourth()?;
+        let mut all = self.tls_options(&host)?;
+        all.extend(options.iter().map(|option| (*option).to_owned()));
+        let trust = self.trust()?;
+        let fourth = self.fourth()?;
+        (fourth.options, fourth.trust) = (all, trust);
+        self.start_fourth_again(None)
+    }
+
+    /// Makes the network of the fourth node, unless there is one. Returns its address.
+    pub(crate) fn prepare_fourth(&mut self) -> Result<String> {
+        let place = self.first_place + NODES;
+        let host = Namespace::address(place);
+        if self.fourth.is_none() {
+            let (own, home) = ((host.clone(), OWN_PORT), self.dir.join("fourth"));
+            let network = Some(Namespace::new(place)?);
+            let means = (Disk::Plain, None);
+            self.fourth = Some(Member::new(own, home, network, &self.binary, means)?);
+        }
+        Ok(host)
+    }
+
+    /// Starts the fourth node on its directory.
+    pub(crate) fn start_fourth_again(&mut self, replaces: Option<&str>) -> Result<()> {
+        let peers = self.nodes.iter().map(Member::peer).collect();
+        self.fourth()?.start(peers, replaces)
+    }
+
+    /// Returns the fourth node, which a fault must have started.
+    pub(crate) fn fourth(&mut self) -> Result<&mut Member> {
+        self.fourth.as_mut().context("there is no fourth node")
+    }
+
+    /// Returns the entries that a member lacks, as the leader sees it.
+    pub(crate) fn lag_of(&self, id: &str) -> Option<u64> {
+        let leader = self.leader_of(&[0, 1, 2])?;
+        let members = self.nodes[leader].status().ok()?.members;
+        members.into_iter().find(|member| member.id == id)?.lag
     }
 
     /// Starts a stopped node on its directory.
@@ -279,6 +383,6 @@ impl WatchedProcesses for Group {
     }
 
     fn check(&mut self) -> Result<()> {
-        self.nodes.iter_mut().try_for_each(Member::check)
+        self.nodes.iter_mut().chain(&mut self.fourth).try_for_each(Member::check)
     }
 }

@@ -10,6 +10,10 @@ use std::process::{Child, Command, Stdio};
 /// Variable set for the program that runs in the test's namespace.
 const INSIDE: &str = "SCURRY_CLUSTER_TEST_INSIDE";
 const BRIDGE: &str = "hub";
+/// Name of nftables' table that loses packets.
+const LOSSY: &str = "lossy";
+/// Bucket and queue of a thin link: a few packets, and half a second of them.
+const THIN: [&str; 4] = ["burst", "16kb", "latency", "500ms"];
 /// Bound of polls for a new namespace.
 const LOOKS_MAX: u32 = 10_000;
 
@@ -61,6 +65,19 @@ pub fn lay_bridge() -> Result<()> {
     ip(&["link", "add", BRIDGE, "type", "bridge"])?;
     ip(&["addr", "add", "10.83.0.254/24", "dev", BRIDGE])?;
     ip(&["link", "set", BRIDGE, "up"])
+}
+
+/// Checks that packets can be lost here by chance. The error says why not.
+pub(crate) fn loss_possible() -> Result<()> {
+    run(&["nft", &lossy_rule(1, &[0])]).context("nftables cannot lose packets by chance")?;
+    run(&["nft", "delete", "table", "ip", LOSSY]).map(drop)
+}
+
+/// Checks that links can be made thin here. The error says why not.
+pub(crate) fn thin_links_possible() -> Result<()> {
+    let lo = ["tc", "qdisc", "add", "dev", "lo", "root", "tbf", "rate", "1mbit"];
+    run(&[&lo[..], &THIN].concat()).context("tc cannot bound the rate of a link")?;
+    run(&["tc", "qdisc", "del", "dev", "lo", "root"]).map(drop)
 }
 
 /// The namespace of one node. It exists as long as its holder, a process that sleeps.
@@ -129,12 +146,41 @@ impl Namespace {
     /// Sets whether packets from nodes that cannot be replied to are accepted. By default they are not.
     pub(crate) fn take_what_cannot_be_answered(&self, is: bool) -> Result<()> {
         let filter = if is { "0" } else { "1" };
-        self.within(&["sysctl", "-q", "-w", &format!("net.ipv4.conf.all.rp_filter={filter}")])
+        let set = format!("net.ipv4.conf.all.rp_filter={filter}");
+        self.within(&["sysctl", "-q", "-w", &set]).map(drop)
     }
 
     /// Resets its connections to another node.
     pub(crate) fn reset(&self, other: usize) -> Result<()> {
-        self.within(&["ss", "--kill", "--tcp", "dst", &Namespace::address(other)])
+        self.within(&["ss", "--kill", "--tcp", "dst", &Namespace::address(other)]).map(drop)
+    }
+
+    /// Loses each packet that arrives from these nodes with this probability, in percent.
+    pub(crate) fn lose(&self, percent: i64, others: &[usize]) -> Result<()> {
+        self.within(&["nft", &lossy_rule(percent, others)]).map(drop)
+    }
+
+    /// Undoes [`Namespace::lose`]. Returns the number of packets that were lost.
+    pub(crate) fn lose_no_more(&self) -> Result<u64> {
+        let shown = self.within(&["nft", "list", "table", "ip", LOSSY])?;
+        let mut words = shown.split_whitespace().skip_while(|word| *word != "packets");
+        let lost = words.nth(1).with_context(|| format!("no counter in {shown}"))?.parse()?;
+        self.within(&["nft", "delete", "table", "ip", LOSSY])?;
+        Ok(lost)
+    }
+
+    /// Bounds the rate of its link, in both directions.
+    pub(crate) fn thin(&self, kbit: i64) -> Result<()> {
+        let (end, rate) = (self.end(), format!("{kbit}kbit"));
+        let add = |device| ["tc", "qdisc", "add", "dev", device, "root", "tbf", "rate", &rate];
+        run(&[&add(&end)[..], &THIN].concat())?;
+        self.within(&[&add("eth0")[..], &THIN].concat()).map(drop)
+    }
+
+    /// Undoes [`Namespace::thin`].
+    pub(crate) fn widen(&self) -> Result<()> {
+        run(&["tc", "qdisc", "del", "dev", &self.end(), "root"])?;
+        self.within(&["tc", "qdisc", "del", "dev", "eth0", "root"]).map(drop)
     }
 
     fn route(&self, what: &str, others: &[usize]) -> Result<()> {
@@ -165,7 +211,8 @@ impl Namespace {
         bail!("process {pid} has made no network namespace")
     }
 
-    fn within(&self, words: &[&str]) -> Result<()> {
+    /// Runs a program in the namespace and returns its output.
+    fn within(&self, words: &[&str]) -> Result<String> {
         let prefix = self.prefix();
         let all: Vec<&str> =
             prefix.iter().map(String::as_str).chain(words.iter().copied()).collect();
@@ -181,15 +228,26 @@ impl Drop for Namespace {
     }
 }
 
-fn ip(words: &[&str]) -> Result<()> {
-    let all: Vec<&str> = std::iter::once("ip").chain(words.iter().copied()).collect();
-    run(&all)
+/// Returns the command of nftables that loses packets which arrive from these nodes.
+fn lossy_rule(percent: i64, others: &[usize]) -> String {
+    let from: Vec<String> = others.iter().map(|other| Namespace::address(*other)).collect();
+    format!(
+        "add table ip {LOSSY}; add chain ip {LOSSY} arriving {{ type filter hook input priority 0; }}; \
+         add rule ip {LOSSY} arriving ip saddr {{ {} }} numgen random mod 100 < {percent} counter drop",
+        from.join(", ")
+    )
 }
 
-fn run(words: &[&str]) -> Result<()> {
+fn ip(words: &[&str]) -> Result<()> {
+    let all: Vec<&str> = std::iter::once("ip").chain(words.iter().copied()).collect();
+    run(&all).map(drop)
+}
+
+/// Runs a program to its end and returns its output.
+fn run(words: &[&str]) -> Result<String> {
     let output = Command::new(words[0]).args(&words[1..]).stdin(Stdio::null()).output();
     let output = output.with_context(|| format!("{} cannot be started", words[0]))?;
     let said = String::from_utf8_lossy(&output.stderr);
     ensure!(output.status.success(), "`{}` fails: {}", words.join(" "), said.trim());
-    Ok(())
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }

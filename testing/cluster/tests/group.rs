@@ -11,6 +11,7 @@ fn a_group_loses_its_leader_and_nothing_else() {
         seed: 1,
         rounds: 1,
         faults: Fault::SHORT.to_vec(),
+        tls: false,
         no_network: None,
         directory: directory.path().to_owned(),
         groups_before: 0,
@@ -21,6 +22,8 @@ fn a_group_loses_its_leader_and_nothing_else() {
     let outcome = run(&binary, &settings, &mut report, &mut |row| println!("{row:?}"));
     outcome.unwrap_or_else(|error| panic!("{error:?}"));
     // A run without requests would find no loss either.
-    let found = |row: &scurry_cluster_test::group::Row| row.acknowledged > 100 && row.found > 50;
+    let found = |row: &scurry_cluster_test::group::Row| {
+        row.acknowledged > 100 && row.found > 50 && row.events > 50
+    };
     assert!(report.rows.iter().all(found) && report.calls > 50, "{report}");
 }

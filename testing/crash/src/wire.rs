@@ -1,9 +1,14 @@
 //! A connection that pipelines requests and reads the replies one by one.
 
 use anyhow::{Context, Result, bail, ensure};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 use scurry_conformance::Value;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
+use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Timeout of a reply.
@@ -17,9 +22,46 @@ pub fn words(line: &str) -> RequestWords {
     line.split(' ').map(|word| word.as_bytes().to_vec()).collect()
 }
 
+/// The CA that a client of ports with TLS trusts.
+#[derive(Clone, Debug)]
+pub struct Trust(Arc<ClientConfig>);
+
+impl Trust {
+    /// Reads a CA certificate, in PEM.
+    pub fn read(ca: &Path) -> Result<Trust> {
+        let mut roots = RootCertStore::empty();
+        roots.add(CertificateDer::from_pem_file(ca).context("a CA certificate")?)?;
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let builder = ClientConfig::builder_with_provider(provider);
+        let builder = builder.with_safe_default_protocol_versions()?;
+        Ok(Trust(Arc::new(builder.with_root_certificates(roots).with_no_client_auth())))
+    }
+}
+
+/// Bytes in both directions.
+pub trait ByteStream: Read + Write + Send {}
+
+impl<T: Read + Write + Send> ByteStream for T {}
+
+/// Opens a connection with this timeout for connecting, reading and writing; with TLS if there is something to trust.
+pub fn dial(
+    address: impl ToSocketAddrs,
+    patience: Duration,
+    trust: Option<&Trust>,
+) -> Result<Box<dyn ByteStream>> {
+    let address = address.to_socket_addrs()?.next().context("no address")?;
+    let stream = TcpStream::connect_timeout(&address, patience).context("it does not listen")?;
+    stream.set_read_timeout(Some(patience))?;
+    stream.set_write_timeout(Some(patience))?;
+    stream.set_nodelay(true)?;
+    let Some(Trust(config)) = trust else { return Ok(Box::new(stream)) };
+    let client = ClientConnection::new(config.clone(), ServerName::from(address.ip()))?;
+    Ok(Box::new(StreamOwned::new(client, stream)))
+}
+
 /// A connection to a server, in RESP3.
 pub struct Wire {
-    stream: TcpStream,
+    stream: Box<dyn ByteStream>,
     input: Vec<u8>,
     read: usize,
 }
@@ -37,12 +79,11 @@ impl Wire {
 
     /// Connects with this timeout for connecting, reading and writing.
     pub fn connect_within(address: impl ToSocketAddrs, patience: Duration) -> Result<Wire> {
-        let address = address.to_socket_addrs()?.next().context("no address")?;
-        let stream =
-            TcpStream::connect_timeout(&address, patience).context("it does not listen")?;
-        stream.set_read_timeout(Some(patience))?;
-        stream.set_write_timeout(Some(patience))?;
-        stream.set_nodelay(true)?;
+        Wire::over(dial(address, patience, None)?)
+    }
+
+    /// Begins on a new connection.
+    pub fn over(stream: Box<dyn ByteStream>) -> Result<Wire> {
         let mut wire = Wire { stream, input: Vec::new(), read: 0 };
         let hello = wire.ask(&words("HELLO 3"))?;
         ensure!(matches!(hello, Value::Map(_)), "HELLO 3 answers {hello}");
@@ -60,7 +101,9 @@ impl Wire {
                 bytes.extend_from_slice(b"\r\n");
             }
         }
-        Ok(self.stream.write_all(&bytes)?)
+        self.stream.write_all(&bytes)?;
+        // Behind TLS bytes may wait in the client.
+        Ok(self.stream.flush()?)
     }
 
     /// Returns the next reply. Fails if none arrives.

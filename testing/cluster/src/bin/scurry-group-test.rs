@@ -20,6 +20,9 @@ struct Arguments {
     /// Only these faults, separated by commas
     #[arg(long, value_delimiter = ',')]
     kinds: Vec<Fault>,
+    /// Nodes speak TLS with each other and with clients; with --hours they do in each second pass anyway
+    #[arg(long)]
+    tls: bool,
     /// One round of each fault, again and again with other seeds, until this time is over; --rounds does not count
     #[arg(long, value_parser = hours)]
     hours: Option<Duration>,
@@ -37,7 +40,7 @@ fn hours(text: &str) -> Result<Duration, String> {
 }
 
 fn main() -> Result<()> {
-    let Arguments { options, kinds, hours, results: file, commit } = Arguments::parse();
+    let Arguments { options, kinds, tls, hours, results: file, commit } = Arguments::parse();
     let faults = options.faults(kinds, &Fault::SHORT);
     let binary = Binary::find()?;
     let mut no_network = None;
@@ -55,6 +58,7 @@ fn main() -> Result<()> {
         seed: options.seed,
         rounds: options.rounds(),
         faults,
+        tls,
         no_network,
         directory,
         groups_before: 0,

@@ -2,9 +2,9 @@
 //! clear answer.
 
 use crate::route::{Answered, Ask, ClientCounts, Signals, TRY_EVERY, is_replay, is_undone};
-use anyhow::Result;
+use anyhow::{Context, Result};
 use scurry_conformance::Value;
-use scurry_crash::wire::{RequestWords, Wire};
+use scurry_crash::wire::{self, ByteStream, RequestWords, Trust, Wire};
 use std::time::Duration;
 
 /// Timeouts of a reply. A client with the long one receives the answer of a leader that was stopped and continues; one
@@ -20,9 +20,36 @@ pub(crate) enum Sent {
     InDoubt,
 }
 
+/// Where a node listens for clients.
+#[derive(Clone, Debug)]
+pub(crate) struct ClientAddress {
+    pub(crate) host: String,
+    pub(crate) port: u16,
+    /// CA of its certificate. None if it listens without TLS.
+    pub(crate) trust: Option<Trust>,
+}
+
+impl ClientAddress {
+    /// Returns `HOST:PORT`.
+    pub(crate) fn name(&self) -> String {
+        format!("{}:{}", self.host, self.port)
+    }
+
+    /// Opens a connection.
+    pub(crate) fn dial(&self, patience: Duration) -> Result<Box<dyn ByteStream>> {
+        let stream = wire::dial((self.host.as_str(), self.port), patience, self.trust.as_ref());
+        stream.with_context(|| self.name())
+    }
+
+    /// Opens a connection for commands.
+    pub(crate) fn wire(&self, patience: Duration) -> Result<Wire> {
+        Wire::over(self.dial(patience)?).with_context(|| self.name())
+    }
+}
+
 /// A client's connection, to one node after another.
 pub(crate) struct FailoverConnection {
-    nodes: Vec<(String, u16)>,
+    nodes: Vec<ClientAddress>,
     next: usize,
     patience: Duration,
     wire: Option<Wire>,
@@ -31,7 +58,7 @@ pub(crate) struct FailoverConnection {
 impl FailoverConnection {
     /// Makes a connection that begins with the node `first`.
     pub(crate) fn new(
-        nodes: Vec<(String, u16)>,
+        nodes: Vec<ClientAddress>,
         first: usize,
         patience: Duration,
     ) -> FailoverConnection {
@@ -42,16 +69,13 @@ impl FailoverConnection {
     pub(crate) fn send(&mut self, request: &RequestWords) -> Sent {
         let mut wire = match self.wire.take() {
             Some(wire) => wire,
-            None => {
-                let (host, port) = &self.nodes[self.next];
-                match Wire::connect_within((host.as_str(), *port), self.patience) {
-                    Ok(wire) => wire,
-                    Err(_) => {
-                        self.turn();
-                        return Sent::Refused;
-                    }
+            None => match self.nodes[self.next].wire(self.patience) {
+                Ok(wire) => wire,
+                Err(_) => {
+                    self.turn();
+                    return Sent::Refused;
                 }
-            }
+            },
         };
         match wire.ask(request) {
             Ok(reply) if is_undone(&reply) => {
@@ -67,6 +91,12 @@ impl FailoverConnection {
                 Sent::InDoubt
             }
         }
+    }
+
+    /// Closes the connection. The next request goes to the next node.
+    pub(crate) fn leave(&mut self) {
+        self.wire = None;
+        self.turn();
     }
 
     fn turn(&mut self) {

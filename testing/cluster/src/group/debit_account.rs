@@ -30,7 +30,7 @@ impl DebitAccount {
     }
 
     fn debit(&self, number: usize) -> RequestWords {
-        words_of(&self.id, &Op::debit(&format!("d{number}"), "cent", 1))
+        words_of(&self.id, &Op::debit(&transaction(number), "cent", 1))
     }
 
     fn left(&self, wire: &mut Wire) -> Result<i64> {
@@ -38,6 +38,11 @@ impl DebitAccount {
         let [bucket] = shown.buckets[..] else { bail!("not one bucket: {shown:?}") };
         Ok(bucket.available)
     }
+}
+
+/// Returns the id of a debit.
+fn transaction(number: usize) -> String {
+    format!("d{number}")
 }
 
 /// Counts losses and repetitions from the answers to repeated debits. A debit that was executed returns its stored
@@ -79,6 +84,10 @@ impl Account for DebitAccount {
         ensure!(is_new || answered.again, "it is new, and gets {}", answered.reply);
         self.acknowledged.push(answered.reply);
         Ok(())
+    }
+
+    fn acknowledged(&self) -> Option<Vec<String>> {
+        Some((0..self.acknowledged.len()).map(transaction).collect())
     }
 
     fn audit(&mut self, wire: &mut Wire) -> Result<u64> {

@@ -1,10 +1,12 @@
 //! File systems of the nodes' directories: the directory of the test, or a separate device that can be full, frozen,
 //! failing or without power. Devices are mounted in the test's own mount namespace, so they disappear with its last process.
 
+use super::torn::{self, TornSectors};
 use anyhow::{Context, Result, ensure};
+use scurry_model::Random;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 /// Size of a device: a node preallocates 128 MiB for the log of each thread, and a round may need as much again.
 const DEVICE: &str = "2G";
@@ -121,6 +123,15 @@ impl MountedDevice {
         Ok(())
     }
 
+    /// Cuts the power of the device as [`MountedDevice::cut_power`] does, in the middle of writes: afterwards it has a
+    /// random part of the sectors that were written and not synced.
+    pub(crate) fn tear(&self, random: &mut Random) -> Result<TornSectors> {
+        let mut written = Vec::new();
+        torn::read(&self.at, &mut written)?;
+        self.cut_power()?;
+        torn::keep_some(&written, random)
+    }
+
     /// Freezes the file system: all writes wait.
     pub(crate) fn freeze(&mut self) -> Result<()> {
         self.is_frozen = true;
@@ -139,6 +150,40 @@ impl MountedDevice {
             let _ = fs::remove_file(full.join(BALLAST));
         }
     }
+}
+
+/// Syncs of a process that are delayed, each by the same time, until this is dropped or the process ends.
+pub(crate) struct DelayedSyncs {
+    strace: Child,
+}
+
+impl DelayedSyncs {
+    /// Delays the syncs of this process from now on. They wait before they begin, with what was written before them.
+    pub(crate) fn of(process: u32, ms: u32) -> Result<DelayedSyncs> {
+        let inject = format!("inject=fdatasync,fsync:delay_enter={}", u64::from(ms) * 1_000);
+        let strace = Command::new("setpriv")
+            .args(["--pdeathsig", "KILL", "strace", "-f", "-qq", "-o", "/dev/null"])
+            .args(["-e", "trace=fdatasync,fsync", "-e", &inject, "-p", &process.to_string()])
+            .stdin(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .context("setpriv (util-linux) cannot be started")?;
+        Ok(DelayedSyncs { strace })
+    }
+}
+
+impl Drop for DelayedSyncs {
+    fn drop(&mut self) {
+        // A tracer that ends leaves its process. It ends by itself with its process, too.
+        let _ = self.strace.kill();
+        let _ = self.strace.wait();
+    }
+}
+
+/// Checks that syncs can be delayed here. The error says why not.
+pub(crate) fn delays_possible() -> Result<()> {
+    let inject = "inject=fdatasync:delay_enter=1";
+    run(&["strace", "-f", "-qq", "-o", "/dev/null", "-e", inject, "true"]).map(drop)
 }
 
 /// Fills the free space of a file system.

@@ -5,20 +5,30 @@ mod cut;
 mod disks;
 mod files;
 mod garbage;
+mod join;
 mod kill;
+mod links;
 mod lose;
 mod memory;
+mod observer;
 mod operate;
+mod pair;
 mod pause;
 
 use super::Group;
-use super::disk::Disk;
+use super::disk::{Disk, delays_possible};
+use crate::namespaces;
 use crate::route::Signals;
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use clap::ValueEnum;
 use scurry_model::Random;
 use serde::{Deserialize, Serialize};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
+
+/// Greatest silence of a group that must go on serving, ns: many times that of an election, and less than that of a
+/// group that waits for a lost node.
+const SILENCE_NS_MAX: i64 = 10_000_000_000;
 
 /// A fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
@@ -42,10 +52,16 @@ pub enum Fault {
     PowerTwo,
     /// The power of all three nodes is cut at once.
     PowerAll,
+    /// As PowerOne, and a random part of the sectors that were written and not synced is there after all.
+    TornOne,
+    /// The same with all three nodes.
+    TornAll,
     /// One fault that has no effect yet; a second later a group that says that it can lose a node loses its leader.
     SecondLoss,
     /// Nodes are removed, and end when that is answered; others join, and the leader is killed when a node has its vote.
     Members,
+    /// A fourth node joins, gets a vote, and is removed.
+    Join,
     /// SIGSTOP of the leader until another leads, and SIGCONT; reads on its old connections.
     PauseLeader,
     /// SIGSTOP of a leader that is cut off, and SIGCONT when another leads: it goes on without news of that one,
@@ -69,6 +85,12 @@ pub enum Fault {
     OneWayRing,
     /// The leader and the others are cut from each other and joined again, every few tenths of a second.
     Flapping,
+    /// Each packet between two nodes is lost with a probability of 1 to 20 percent, for some seconds.
+    Lossy,
+    /// The link of a follower has 256 kbit/s to 2 Mbit/s for some seconds.
+    ThinLink,
+    /// A node without a vote takes the log through a thin link, and is killed, stopped, cut off, wiped and left behind.
+    ThinObserver,
     /// Connections between nodes are reset, in the middle of whatever they carry.
     Reset,
     /// The leader's file system becomes full.
@@ -109,6 +131,8 @@ pub enum Fault {
     RollingRestart,
     /// A follower and then the leader are started where nodes reach them at another port.
     Move,
+    /// Two faults at a time, drawn from those that can be combined.
+    Pair,
 }
 
 /// Context that a fault works with.
@@ -117,6 +141,8 @@ pub(crate) struct FaultContext<'s> {
     pub(crate) random: &'s mut Random,
     pub(crate) signals: &'s Signals,
     pub(crate) remarks: &'s mut Vec<String>,
+    /// A follower that another fault has already hit: it is not drawn.
+    pub(crate) spared: Option<usize>,
 }
 
 impl Fault {
@@ -132,8 +158,11 @@ impl Fault {
             Fault::PowerOne => "power-one",
             Fault::PowerTwo => "power-two",
             Fault::PowerAll => "power-all",
+            Fault::TornOne => "torn-one",
+            Fault::TornAll => "torn-all",
             Fault::SecondLoss => "second-loss",
             Fault::Members => "members",
+            Fault::Join => "join",
             Fault::PauseLeader => "pause-leader",
             Fault::UnawareLeader => "unaware-leader",
             Fault::PauseFollower => "pause-follower",
@@ -145,6 +174,9 @@ impl Fault {
             Fault::CutFollowers => "cut-followers",
             Fault::OneWayRing => "one-way-ring",
             Fault::Flapping => "flapping",
+            Fault::Lossy => "lossy",
+            Fault::ThinLink => "thin-link",
+            Fault::ThinObserver => "thin-observer",
             Fault::Reset => "reset",
             Fault::FullLeader => "full-leader",
             Fault::FullFollower => "full-follower",
@@ -165,6 +197,7 @@ impl Fault {
             Fault::DeadTransfer => "dead-transfer",
             Fault::RollingRestart => "rolling-restart",
             Fault::Move => "move",
+            Fault::Pair => "pair",
         }
     }
 
@@ -179,7 +212,10 @@ impl Fault {
             | Fault::SlowFollower
             | Fault::PowerOne
             | Fault::PowerTwo
-            | Fault::PowerAll => Disk::Device,
+            | Fault::PowerAll
+            | Fault::TornOne
+            | Fault::TornAll
+            | Fault::Pair => Disk::Device,
             Fault::FailingLeader | Fault::FailingFollower => Disk::Thin,
             _ => Disk::Plain,
         }
@@ -193,9 +229,13 @@ impl Fault {
             Fault::CutLeader,
             Fault::DeafLeader,
             Fault::Flapping,
+            Fault::Join,
+            Fault::Lossy,
             Fault::MuteLeader,
             Fault::OneWayRing,
             Fault::Reset,
+            Fault::ThinLink,
+            Fault::ThinObserver,
             Fault::UnawareLeader,
             Fault::UnplugLeader,
             Fault::WipeFounder,
@@ -204,9 +244,33 @@ impl Fault {
         cuts.contains(&self) || self.disk() != Disk::Plain
     }
 
+    /// Checks that the fault can be caused here, where nodes have their own networks. The error says why not.
+    pub(crate) fn possible(self) -> Result<()> {
+        match self {
+            Fault::Lossy => namespaces::loss_possible(),
+            Fault::ThinLink | Fault::ThinObserver => namespaces::thin_links_possible(),
+            Fault::TornOne | Fault::TornAll => delays_possible(),
+            Fault::Pair => {
+                namespaces::loss_possible()?;
+                namespaces::thin_links_possible()?;
+                delays_possible()
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Reports whether nodes may speak TLS with each other. Garbage from a machine without a certificate reaches no node
+    /// behind TLS.
+    pub(crate) fn allows_tls(self) -> bool {
+        !matches!(self, Fault::Garbage | Fault::Pair)
+    }
+
     /// Reports whether each node needs its own wall clock.
     pub(crate) fn sets_clocks(self) -> bool {
-        matches!(self, Fault::ClockForwardLeader | Fault::ClockBackLeader | Fault::ClockFollower)
+        matches!(
+            self,
+            Fault::ClockForwardLeader | Fault::ClockBackLeader | Fault::ClockFollower | Fault::Pair
+        )
     }
 
     /// Returns how far the ledger's time may be ahead of the clients' clock, ms: one second, and the delay of messages
@@ -226,8 +290,11 @@ impl Fault {
             Fault::PowerOne => disks::power(scene, 1),
             Fault::PowerTwo => disks::power(scene, 2),
             Fault::PowerAll => disks::power(scene, 3),
+            Fault::TornOne => disks::torn(scene, 1),
+            Fault::TornAll => disks::torn(scene, 3),
             Fault::SecondLoss => lose::second(scene),
             Fault::Members => lose::members(scene),
+            Fault::Join => join::fourth(scene),
             Fault::PauseLeader => pause::leader(scene),
             Fault::UnawareLeader => pause::unaware(scene),
             Fault::PauseFollower => pause::follower(scene),
@@ -239,6 +306,9 @@ impl Fault {
             Fault::CutFollowers => cut::followers(scene),
             Fault::OneWayRing => cut::ring(scene),
             Fault::Flapping => cut::flapping(scene),
+            Fault::Lossy => links::lossy(scene),
+            Fault::ThinLink => links::thin(scene),
+            Fault::ThinObserver => observer::thin(scene),
             Fault::Reset => cut::reset(scene),
             Fault::FullLeader => disks::full_leader(scene),
             Fault::FullFollower => disks::full_follower(scene),
@@ -259,6 +329,7 @@ impl Fault {
             Fault::DeadTransfer => operate::dead_transfer(scene),
             Fault::RollingRestart => operate::rolling(scene),
             Fault::Move => operate::moved(scene),
+            Fault::Pair => pair::two(scene),
         }
     }
 }
@@ -273,8 +344,17 @@ impl FaultContext<'_> {
     /// Returns the leader, a random follower and the other follower.
     fn parts(&mut self) -> Result<(usize, usize, usize)> {
         let (leader, mut others) = self.group.parts()?;
-        let one = others.swap_remove(self.random.below(others.len()));
+        let spared = others.iter().position(|node| Some(*node) == self.spared);
+        let drawn = spared.map_or_else(|| self.random.below(others.len()), |at| 1 - at);
+        let one = others.swap_remove(drawn);
         Ok((leader, one, others[0]))
+    }
+
+    /// Fails if no client got an answer for long: service must have gone on.
+    fn served(&self) -> Result<()> {
+        let silence_ns = self.signals.gap_ns.load(Ordering::Relaxed);
+        ensure!(silence_ns < SILENCE_NS_MAX, "no answer for {} ms", silence_ns / 1_000_000);
+        Ok(())
     }
 
     fn remark(&mut self, text: &str) {

@@ -1,19 +1,22 @@
 //! One `scurry serve` of the group: a child process, which the kernel kills when this program ends.
 
-use super::disk::{Disk, MountedDevice};
+use super::client::ClientAddress;
+use super::disk::{DelayedSyncs, Disk, MountedDevice};
 use super::status::Status;
 use super::{PORTS, THREADS};
 use crate::namespaces::Namespace;
 use anyhow::{Context, Result, bail, ensure};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use scurry_crash::wire::{Wire, text, words};
+use scurry_crash::wire::{Trust, Wire, text, words};
 use scurry_crash::{Binary, SETTINGS};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
+/// Timeout of a reply at the main port.
+const PATIENCE: Duration = Duration::from_secs(20);
 /// Timeout of a status reply.
 const STATUS_PATIENCE: Duration = Duration::from_secs(2);
 /// Bound of polls for the end of a node.
@@ -31,6 +34,10 @@ pub(crate) struct Member {
     clock: Option<PathBuf>,
     /// True while it uses the second of its ports for nodes.
     has_moved: bool,
+    /// Options of the next start, beside those that all nodes have.
+    pub(crate) options: Vec<String>,
+    /// CA of its ports for clients. None if they are without TLS.
+    pub(crate) trust: Option<Trust>,
     binary: Binary,
     child: Option<Child>,
     /// True while the node is stopped, paused or unreachable, so that it is not asked.
@@ -52,6 +59,7 @@ impl Member {
         let disk = disk.mount(&home.join("disk"))?;
         let binary = binary.clone();
         let (child, has_moved, is_away, may_end) = (None, false, true, false);
+        let (options, trust) = (Vec::new(), None);
         Ok(Member {
             host,
             port,
@@ -60,6 +68,8 @@ impl Member {
             disk,
             clock,
             has_moved,
+            options,
+            trust,
             binary,
             child,
             is_away,
@@ -73,13 +83,22 @@ impl Member {
     }
 
     /// Returns the address for clients.
-    pub(crate) fn main(&self) -> (String, u16) {
-        (self.host.clone(), self.port)
+    pub(crate) fn main(&self) -> ClientAddress {
+        self.address(self.port)
+    }
+
+    fn address(&self, port: u16) -> ClientAddress {
+        ClientAddress { host: self.host.clone(), port, trust: self.trust.clone() }
     }
 
     /// Returns the address for other nodes.
     pub(crate) fn peer(&self) -> String {
-        format!("{}:{}", self.host, self.port + PORTS - 1 - u16::from(self.has_moved))
+        format!("{}:{}", self.host, self.port + PORTS - 2 - u16::from(self.has_moved))
+    }
+
+    /// Returns the address of its HTTP door.
+    pub(crate) fn door(&self) -> ClientAddress {
+        self.address(self.port + PORTS - 1)
     }
 
     /// Returns its machine for clients, and its main port with those of its threads.
@@ -128,6 +147,7 @@ impl Member {
         command.args(["serve", "--listen", &self.name(), "--replicate", &self.peer()]);
         command.args(["--threads", &THREADS.to_string(), "--durability", "fsync"]);
         command.args(["--allow-open-access-without-password", "--snapshot-log", "1mb"]);
+        command.args(["--http-listen", &self.door().name()]).args(&self.options);
         command.arg("--config").arg(settings).arg("--dir").arg(self.store());
         if !others.is_empty() {
             command.args(["--join", &others.join(",")]);
@@ -215,6 +235,11 @@ impl Member {
         Ok(status)
     }
 
+    /// Delays each of its syncs by this time.
+    pub(crate) fn delay_syncs(&self, ms: u32) -> Result<DelayedSyncs> {
+        DelayedSyncs::of(self.process()?, ms)
+    }
+
     /// Returns the number of its process.
     pub(crate) fn process(&self) -> Result<u32> {
         Ok(self.child.as_ref().context("the node does not run")?.id())
@@ -259,7 +284,7 @@ impl Member {
 
     /// Connects to the main port.
     pub(crate) fn wire(&self) -> Result<Wire> {
-        Wire::connect_to((self.host.as_str(), self.port)).with_context(|| self.name())
+        self.main().wire(PATIENCE)
     }
 
     /// Connects to the port of a thread, which the node answers itself instead of forwarding to the leader.
@@ -269,8 +294,7 @@ impl Member {
 
     /// Connects to the port of this thread.
     pub(crate) fn wire_of_thread(&self, thread: u16) -> Result<Wire> {
-        let address = (self.host.as_str(), self.port + 1 + thread);
-        Wire::connect_within(address, STATUS_PATIENCE).with_context(|| self.name())
+        self.address(self.port + 1 + thread).wire(STATUS_PATIENCE)
     }
 
     /// Asks for the node's view of its group.

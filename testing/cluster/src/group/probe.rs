@@ -1,7 +1,7 @@
 //! Probes: one client per node that writes repeatedly with a short timeout. They measure gaps in service, where a
 //! client that waits for a stopped node would only measure its own timeout.
 
-use super::client::{FailoverConnection, Sent};
+use super::client::{ClientAddress, FailoverConnection, Sent};
 use crate::route::Signals;
 use std::time::Duration;
 
@@ -11,8 +11,8 @@ const PATIENCE: Duration = Duration::from_millis(250);
 const PACE: Duration = Duration::from_millis(10);
 
 /// Writes the node's probe key through one node until the load is over. Each answer ends a gap.
-pub(crate) fn ask(node: (String, u16), signals: &Signals) {
-    let key = format!("probe:{}:{}", node.0, node.1);
+pub(crate) fn ask(node: ClientAddress, signals: &Signals) {
+    let key = format!("probe:{}", node.name());
     let mut connection = FailoverConnection::new(vec![node], 0, PATIENCE);
     let mut number = 0_u64;
     while !signals.is_over() {

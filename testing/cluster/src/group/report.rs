@@ -20,6 +20,9 @@ pub struct Row {
     pub replayed: u64,
     /// Debits checked and found exactly once. The run fails if one is lost or was executed twice.
     pub found: u64,
+    /// Movements of money in events, each of which was compared with its balance.
+    #[serde(default)]
+    pub events: u64,
     /// Longest time without a clear answer for one client, ms. Includes its own timeout.
     pub client_gap_ms: u64,
     /// Longest time without a clear answer for any client, ms.
@@ -42,6 +45,7 @@ impl Row {
             resent: 0,
             replayed: 0,
             found: 0,
+            events: 0,
             client_gap_ms: 0,
             gap_ms: 0,
             whole_ms: 0,
@@ -57,6 +61,7 @@ impl Row {
         self.resent += other.resent;
         self.replayed += other.replayed;
         self.found += other.found;
+        self.events += other.events;
         self.client_gap_ms = self.client_gap_ms.max(other.client_gap_ms);
         self.gap_ms = self.gap_ms.max(other.gap_ms);
         self.whole_ms = self.whole_ms.max(other.whole_ms);
@@ -77,13 +82,14 @@ pub struct Report {
     pub calls: u64,
 }
 
-const HEAD: [&str; 10] = [
+const HEAD: [&str; 11] = [
     "fault",
     "rounds",
     "acknowledged",
     "sent again",
     "stored answers",
-    "debits found once",
+    "changes found once",
+    "movements in events",
     "longest without any answer",
     "of one client",
     "whole again after",
@@ -105,6 +111,7 @@ impl fmt::Display for Report {
                 row.resent.to_string(),
                 row.replayed.to_string(),
                 row.found.to_string(),
+                row.events.to_string(),
                 seconds(row.gap_ms),
                 seconds(row.client_gap_ms),
                 seconds(row.whole_ms),

@@ -96,11 +96,12 @@ impl Results {
     }
 }
 
-const HEAD: [&str; 7] = [
+const HEAD: [&str; 8] = [
     "fault",
     "rounds",
     "acknowledged",
-    "debits found once",
+    "changes found once",
+    "movements in events",
     "longest without any answer",
     "whole again after",
     "remarks",
@@ -116,6 +117,7 @@ impl fmt::Display for Results {
                 row.rounds.to_string(),
                 row.acknowledged.to_string(),
                 row.found.to_string(),
+                row.events.to_string(),
                 seconds(row.gap_ms),
                 seconds(row.whole_ms),
                 row.remarks.join("; "),
@@ -175,7 +177,7 @@ mod tests {
         results.pass(2, 20, row(Fault::Reset, 7, 1_250), 60_000);
         results.fail(2, Fault::Replace, "lost: 1".to_owned(), 0);
         let shown = results.to_string();
-        assert!(shown.contains("| reset | 2 | 12 | 0 | 1.25 s |"), "{shown}");
+        assert!(shown.contains("| reset | 2 | 12 | 0 | 0 | 1.25 s |"), "{shown}");
         assert!(shown.contains("2 rounds in 1 h 01 min, 12 acknowledged"), "{shown}");
         assert!(shown.contains("30 calls") && shown.contains("failed rounds: 1\n"), "{shown}");
         assert!(shown.contains("failed: replace, seed 2: lost: 1"), "{shown}");

@@ -5,7 +5,7 @@ use super::fault::Fault;
 use super::report::{Report, Row};
 use super::round::round;
 use super::same::Known;
-use super::{Group, NODES, faketime};
+use super::{Group, NodeMeans, PLACES, faketime};
 use crate::wait::WatchedProcesses;
 use anyhow::{Context, Result};
 use scurry_crash::{Binary, Shared, linear};
@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 /// Groups with networks at a time: their addresses are of one network, whose last address is the test's own.
-const GROUPS_MAX: usize = 80;
+const GROUPS_MAX: usize = 60;
 
 /// Settings of a run.
 #[derive(Clone, Debug)]
@@ -26,6 +26,8 @@ pub struct Settings {
     pub rounds: u64,
     /// Faults in this order.
     pub faults: Vec<Fault>,
+    /// True if nodes speak TLS with each other and with clients.
+    pub tls: bool,
     /// Reason why nodes cannot have their own networks here. None if they can.
     pub no_network: Option<String>,
     /// Empty directory for the nodes.
@@ -54,7 +56,10 @@ pub fn run(
         let no_network = settings.no_network.clone().filter(|_| fault.needs_networks());
         let why = match no_network {
             Some(why) => Some(why),
-            None => fault.disk().possible(&settings.directory).err().map(|why| format!("{why:#}")),
+            None => {
+                let possible = fault.disk().possible(&settings.directory);
+                possible.and_then(|()| fault.possible()).err().map(|why| format!("{why:#}"))
+            }
         };
         let clock = fault.sets_clocks().then(faketime).transpose();
         let why = why.or(clock.as_ref().err().map(|why| format!("{why:#}")));
@@ -63,9 +68,11 @@ pub fn run(
             continue;
         }
         let directory = settings.directory.join(fault.name());
-        let (means, interrupted) = ((fault.disk(), clock?), &settings.interrupted);
-        let place = (settings.groups_before + at) % GROUPS_MAX * NODES;
-        let mut group = Group::start(&directory, binary, means, place, interrupted)?;
+        let tls = settings.tls && fault.allows_tls();
+        let means = NodeMeans { disk: fault.disk(), clock: clock?, tls };
+        let interrupted = &settings.interrupted;
+        let place = (settings.groups_before + at) % GROUPS_MAX * PLACES;
+        let mut group = Group::start(&directory, binary, &means, place, interrupted)?;
         let mut known = Known::default();
         for number in 0..settings.rounds {
             // Each round has its own generator, so that the draws of one round do not change another.
@@ -86,6 +93,10 @@ pub fn run(
                     directory.display()
                 )
             })?;
+            let mut shown = shown;
+            if tls {
+                shown.remarks.push("with TLS".to_owned());
+            }
             tell(&shown);
             report.rows[at].add(&shown);
         }

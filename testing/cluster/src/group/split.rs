@@ -5,18 +5,21 @@
 use super::client::{FailoverConnection, PATIENCE, Persistent, Sent};
 use super::debit_account::DebitAccount;
 use super::disk::Disk;
+use super::events::{EventReader, ShownEvents};
+use super::http::HttpRoute;
 use super::member::Member;
 use super::old_reads::OldReads;
 use super::same::Known;
-use super::{FREE_PORTS, Group, NODES, PORTS};
+use super::transfers::Transfers;
+use super::{FREE_PORTS, Group, NODES, PORTS, THREADS};
 use crate::audit::sums_agree;
 use crate::client::{Account, Chained, Lease, ModelledAccount};
-use crate::route::Signals;
+use crate::route::{Ask, Signals};
 use crate::wait;
 use anyhow::{Result, ensure};
 use scurry_conformance::Value;
 use scurry_crash::clock::wall_ms;
-use scurry_crash::wire::words;
+use scurry_crash::wire::{Wire, words};
 use scurry_crash::{Binary, Shared, linear, views, words_of};
 use scurry_model::{Op, Random};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -64,7 +67,7 @@ impl SplitGroup {
 fn start(directory: &TempDir) -> Result<Group> {
     let binary = Binary::find()?;
     let first = wait::free_ports(FREE_PORTS, PORTS * u16::try_from(NODES)?)?;
-    let mut group = Group { nodes: Vec::new(), interrupted: Default::default() };
+    let mut group = Group::empty(directory.path(), &binary, 0, &Default::default());
     for index in 0..NODES {
         let host = ("127.0.0.1".to_owned(), first + u16::try_from(index)? * PORTS);
         let home = directory.path().join(format!("node-{index}"));
@@ -99,11 +102,12 @@ fn a_read_of_a_store_that_lacks_a_write_is_old() {
 #[test]
 fn each_audit_finds_that_acknowledged_requests_are_lost() {
     let split = SplitGroup::start();
-    let make: [fn(String) -> Box<dyn Account>; 4] = [
+    let make: [fn(String) -> Box<dyn Account>; 5] = [
         |id| Box::new(DebitAccount::new(id)),
         |id| Box::new(ModelledAccount::new(id)),
         |id| Box::new(Lease::new(id)),
         |id| Box::new(Chained::new(id)),
+        |id| Box::new(Transfers::new(id)),
     ];
     let (signals, mut random) = (Signals::of_clients_behind(0), Random::new(1));
     let (mut own, mut other) = (split.client(0), split.client(1));
@@ -145,6 +149,105 @@ fn an_audit_counts_debits_that_are_lost_and_those_done_twice() {
     wire.ask(&words_of("account", &Op::debit("again", "cent", 1))).expect("a debit");
     let said = fault(account.audit(&mut wire));
     assert!(said.contains("Found { lost: 0, twice: 1 }"), "{said}");
+}
+
+/// A debit account on the first two stores, whose client has charged the first one by this route. The first answer to
+/// the audit is that of the first store, the second that of the other one.
+fn charged(
+    split: &SplitGroup,
+    account: &mut DebitAccount,
+    route: &mut dyn Ask,
+) -> [Result<u64>; 2] {
+    let (signals, mut random) = (Signals::of_clients_behind(0), Random::new(1));
+    for node in [0, 1] {
+        account.create(&mut split.client(node), &signals).expect("an account");
+    }
+    for _ in 0..STEPS {
+        account.step(route, &signals, &mut random).expect("a debit");
+    }
+    [0, 1].map(|node| account.audit(&mut split.group.nodes[node].wire().expect("a connection")))
+}
+
+#[test]
+fn debits_over_http_that_another_store_lacks_are_lost() {
+    let split = SplitGroup::start();
+    let mut route = HttpRoute::new(vec![split.group.nodes[0].door()], 0, PATIENCE[0]);
+    let mut account = DebitAccount::new("account".to_owned());
+    let [own, other] = charged(&split, &mut account, &mut route);
+    assert_eq!(own.expect("nothing is lost"), STEPS as u64);
+    let said = fault(other);
+    assert!(said.contains("Found { lost: 20, twice: 0 }"), "{said}");
+}
+
+#[test]
+fn money_that_comes_from_nowhere_is_no_transfer() {
+    let split = SplitGroup::start();
+    let (signals, mut own, mut random) =
+        (Signals::of_clients_behind(0), split.client(0), Random::new(1));
+    let mut accounts = Transfers::new("account".to_owned());
+    accounts.create(&mut own, &signals).expect("accounts");
+    for _ in 0..STEPS {
+        accounts.step(&mut own, &signals, &mut random).expect("a transfer");
+    }
+    let mut wire = split.group.nodes[0].wire().expect("a connection");
+    assert_eq!(accounts.audit(&mut wire).expect("nothing is lost"), STEPS as u64);
+    // A transfer that no client asked for is what one that was executed twice leaves.
+    let more = "SCUR.TRANSFER account:0 more cent 1 account:1 main";
+    wire.ask(&words(more)).expect("a transfer");
+    let arrived = |wire: &mut Wire| wire.ask(&words(more)).expect("an answer").to_string();
+    while !arrived(&mut wire).contains("arrived") {}
+    let said = fault(accounts.audit(&mut wire));
+    assert!(said.contains("and should have"), "{said}");
+    wire.ask(&words("SCUR.TOPUP account:2 gift main 7")).expect("a top-up");
+    let said = fault(accounts.audit(&mut wire));
+    assert!(said.contains("the accounts have 5000007 together"), "{said}");
+}
+
+/// Reads the events of a store's threads from the beginning of a test to its end.
+fn watch(split: &SplitGroup, node: usize) -> Vec<EventReader> {
+    let signals = Signals::of_clients_behind(0);
+    let reader = |thread| {
+        EventReader::start(thread, split.connection(node), Random::new(1), &signals)
+            .expect("a position")
+    };
+    (0..THREADS).map(reader).collect()
+}
+
+#[test]
+fn events_of_another_store_lack_what_was_acknowledged() {
+    let split = SplitGroup::start();
+    let (signals, mut random) = (Signals::of_clients_behind(0), Random::new(1));
+    let mut readers = [0, 1].map(|node| watch(&split, node));
+    let mut account = DebitAccount::new("account".to_owned());
+    for node in [1, 0] {
+        account.create(&mut split.client(node), &signals).expect("an account");
+    }
+    let mut own = split.client(0);
+    for _ in 0..STEPS {
+        account.step(&mut own, &signals, &mut random).expect("a debit");
+    }
+    for reader in readers.iter_mut().flatten() {
+        reader.finish(&signals).expect("the end");
+    }
+    let (id, known) = (account.id(), account.acknowledged().expect("ids"));
+    let [right, wrong] = &readers;
+    let (right, wrong) = (ShownEvents::new(right), ShownEvents::new(wrong));
+    right.audit(id, &known).unwrap_or_else(|error| panic!("all are shown: {error:?}"));
+    assert!(right.add_up().expect("they add up") > STEPS as u64);
+    let said = fault(wrong.audit(id, &known));
+    assert!(said.contains("20 debits were acknowledged and 0 shown; from number 0"), "{said}");
+    // An event of something that no client was told.
+    let said = fault(right.audit(id, &known[..STEPS - 1]));
+    assert!(said.contains("19 debits were acknowledged and 20 shown; from number 19"), "{said}");
+    let mut swapped = known;
+    swapped.swap(3, 4);
+    let said = fault(right.audit(id, &swapped));
+    assert!(said.contains("from number 3 on"), "{said}");
+    let wires = [0, 1].map(|node| split.group.nodes[node].wire().expect("a connection"));
+    let [mut same, mut other] = wires;
+    right.compare_statement(id, &mut same).unwrap_or_else(|error| panic!("{error:?}"));
+    let said = fault(right.compare_statement(id, &mut other));
+    assert!(said.contains("a complete statement lacks 20 events"), "{said}");
 }
 
 #[test]

@@ -21,6 +21,9 @@ pub(crate) struct Peer {
     pub(crate) id: String,
     pub(crate) votes: bool,
     pub(crate) connected: bool,
+    pub(crate) observes: bool,
+    /// Entries that it lacks. None while that is unknown.
+    pub(crate) lag: Option<u64>,
 }
 
 /// Log of a thread.
@@ -31,6 +34,10 @@ pub(crate) struct Shard {
     term: u64,
     pub(crate) committed: u64,
     pub(crate) applied: u64,
+    /// Position from which on its log is kept.
+    pub(crate) base: u64,
+    /// How old its data are at most, ms. None while that is unknown.
+    pub(crate) age_ms: Option<u64>,
 }
 
 impl Status {
@@ -53,6 +60,8 @@ impl Status {
             id: fields.get("id").copied().unwrap_or_default().to_owned(),
             votes: is(&fields, "votes"),
             connected: is(&fields, "connected"),
+            observes: is(&fields, "observes"),
+            lag: fields.get("lag").and_then(|lag| lag.parse().ok()),
         });
         let number = |fields: &BTreeMap<&str, &str>, name: &str| -> Result<u64> {
             Ok(fields.get(name).with_context(|| format!("no {name} in {said}"))?.parse()?)
@@ -65,6 +74,8 @@ impl Status {
                 term: number(&fields, "term")?,
                 committed: number(&fields, "committed")?,
                 applied: number(&fields, "applied")?,
+                base: number(&fields, "base")?,
+                age_ms: fields.get("age_ms").and_then(|age| age.parse().ok()),
             })
         });
         let (members, shards) = (members.collect(), shards.collect::<Result<_>>()?);

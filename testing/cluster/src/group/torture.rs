@@ -49,6 +49,8 @@ pub fn torture(
                 seed,
                 rounds: 1,
                 faults: vec![fault],
+                // Each second pass, if not all.
+                tls: settings.rounds.tls || pass % 2 == 1,
                 directory: settings.rounds.directory.join(format!("{seed}-{}", fault.name())),
                 groups_before: groups,
                 ..settings.rounds.clone()

@@ -33,13 +33,13 @@ pub(super) fn follower(scene: &mut FaultContext<'_>) -> Result<()> {
     right(scene, one)
 }
 
-fn set(scene: &mut FaultContext<'_>, node: usize, sign: i64) -> Result<()> {
+pub(super) fn set(scene: &mut FaultContext<'_>, node: usize, sign: i64) -> Result<()> {
     let seconds = sign * scene.random.pick(&[HOUR_S, YEAR_S]);
     scene.group.nodes[node].set_clock(seconds)?;
     until_off(scene, node, seconds)
 }
 
-fn right(scene: &mut FaultContext<'_>, node: usize) -> Result<()> {
+pub(super) fn right(scene: &mut FaultContext<'_>, node: usize) -> Result<()> {
     scene.group.nodes[node].set_clock(0)?;
     until_off(scene, node, 0)?;
     scene.pass_ms(TOLD_MS, TOLD_MS)

@@ -5,12 +5,13 @@ use crate::group::old_reads::OldReads;
 use crate::namespaces::Namespace;
 use anyhow::{Context, Result};
 
-fn own<'s>(scene: &'s FaultContext<'_>, node: usize) -> Result<&'s Namespace> {
+/// Returns the network of a node.
+pub(super) fn own<'s>(scene: &'s FaultContext<'_>, node: usize) -> Result<&'s Namespace> {
     scene.group.nodes[node].namespace.as_ref().context("the node has no network of its own")
 }
 
 /// Returns the numbers of these nodes' networks.
-fn places(scene: &FaultContext<'_>, nodes: &[usize]) -> Result<Vec<usize>> {
+pub(super) fn places(scene: &FaultContext<'_>, nodes: &[usize]) -> Result<Vec<usize>> {
     nodes.iter().map(|node| Ok(own(scene, *node)?.index())).collect()
 }
 

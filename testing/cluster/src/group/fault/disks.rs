@@ -1,16 +1,22 @@
 //! Devices that are full, failing, frozen or without power.
 
-use super::FaultContext;
+use super::{FaultContext, files};
 use crate::group::disk::MountedDevice;
-use anyhow::{Context, Result, ensure};
+use crate::group::torn::TornSectors;
+use anyhow::{Context, Result, bail, ensure};
 
 /// Values whose total exceeds two files of the log.
 const VALUE_LEN: usize = 1 << 20;
 const VALUES: usize = 135;
 /// Text in the log of a node that finds no space for its log.
 const FULL: &str = "the disk is full";
+/// Delay of each sync before a power cut, ms.
+const SYNC_MS: u32 = 150;
 
-fn disk<'s>(scene: &'s mut FaultContext<'_>, node: usize) -> Result<&'s mut MountedDevice> {
+pub(super) fn disk<'s>(
+    scene: &'s mut FaultContext<'_>,
+    node: usize,
+) -> Result<&'s mut MountedDevice> {
     scene.group.nodes[node].disk.as_mut().context("the node has no file system of its own")
 }
 
@@ -29,12 +35,7 @@ fn full(scene: &mut FaultContext<'_>, node: usize, others: &[usize]) -> Result<(
     scene.group.nodes[node].may_end = true;
     let says = |scene: &FaultContext<'_>| scene.group.nodes[node].said().matches(FULL).count();
     let (before, reuses) = (says(scene), scene.group.nodes[node].has_spares());
-    disk(scene, node)?.fill()?;
-    // The space of the next log file is preallocated, so only the file after that finds none.
-    let value = vec![b'v'; VALUE_LEN];
-    for _ in 0..VALUES {
-        scene.group.write_anywhere(vec![b"SET".to_vec(), b"long".to_vec(), value.clone()])?;
-    }
+    exhaust(scene, node)?;
     // A log that was shortened before reuses its old files.
     if before == 0 && !reuses {
         scene.group.until("the node says that it has no room", |group| {
@@ -61,6 +62,17 @@ fn full(scene: &mut FaultContext<'_>, node: usize, others: &[usize]) -> Result<(
             Ok(())
         }
     }
+}
+
+/// Fills a node's disk, and writes until its log needs another file.
+pub(super) fn exhaust(scene: &mut FaultContext<'_>, node: usize) -> Result<()> {
+    disk(scene, node)?.fill()?;
+    // The space of the next log file is preallocated, so only the file after that finds none.
+    let value = vec![b'v'; VALUE_LEN];
+    for _ in 0..VALUES {
+        scene.group.write_anywhere(vec![b"SET".to_vec(), b"long".to_vec(), value.clone()])?;
+    }
+    Ok(())
 }
 
 pub(super) fn failing_leader(scene: &mut FaultContext<'_>) -> Result<()> {
@@ -112,10 +124,7 @@ pub(super) fn slow_follower(scene: &mut FaultContext<'_>) -> Result<()> {
 
 /// Cuts the power of so many nodes under load, and starts them again with what their devices have.
 pub(super) fn power(scene: &mut FaultContext<'_>, count: usize) -> Result<()> {
-    let mut nodes = vec![0, 1, 2];
-    while nodes.len() > count {
-        nodes.swap_remove(scene.random.below(nodes.len()));
-    }
+    let nodes = draw(scene, count);
     // First all processes end, so that none goes on while the device of another is without power.
     for node in &nodes {
         scene.group.nodes[*node].kill()?;
@@ -128,4 +137,61 @@ pub(super) fn power(scene: &mut FaultContext<'_>, count: usize) -> Result<()> {
         scene.group.start_again(node)?;
     }
     Ok(())
+}
+
+/// Cuts the power of so many nodes while they write, and starts them again with what their devices have kept of that.
+pub(super) fn torn(scene: &mut FaultContext<'_>, count: usize) -> Result<()> {
+    let nodes = draw(scene, count);
+    // Without a delay of the syncs the moment between a write and its sync would hardly ever be met.
+    let delayed = nodes.iter().map(|node| scene.group.nodes[*node].delay_syncs(SYNC_MS));
+    let delayed = delayed.collect::<Result<Vec<_>>>()?;
+    scene.pass_ms(600, 1_500)?;
+    for node in &nodes {
+        scene.group.nodes[*node].kill()?;
+    }
+    drop(delayed);
+    let mut torn = TornSectors::default();
+    for node in &nodes {
+        let device = scene.group.nodes[*node].disk.as_ref();
+        let own = device.context("it has its own file system")?.tear(scene.random)?;
+        torn = TornSectors { unsynced: torn.unsynced + own.unsynced, kept: torn.kept + own.kept };
+    }
+    let TornSectors { unsynced, kept } = torn;
+    ensure!(unsynced > 0, "nothing was written and not synced");
+    scene.remark(match kept {
+        0 => "nothing was kept of what was not synced",
+        _ if kept == unsynced => "all was kept of what was not synced",
+        _ => "a part was kept of what was not synced",
+    });
+    for node in &nodes {
+        scene.group.nodes[*node].may_end = true;
+        scene.group.start_again(*node)?;
+    }
+    scene.pass_ms(1_500, 1_500)?;
+    let mut refused = Vec::new();
+    for node in nodes {
+        scene.group.nodes[node].may_end = false;
+        if let Some(status) = scene.group.nodes[node].ended()? {
+            let words = scene.group.nodes[node].log_tail();
+            ensure!(!status.success() && !words.contains("panicked"), "{status}: {words}");
+            refused.push(node);
+        }
+    }
+    match refused[..] {
+        [] => Ok(()),
+        [node] => {
+            scene.remark("a node with a torn file did not start");
+            files::replace_node(scene, node)
+        }
+        _ => bail!("{refused:?} do not start: {}", scene.group.nodes[refused[0]].log_tail()),
+    }
+}
+
+/// Draws so many nodes.
+fn draw(scene: &mut FaultContext<'_>, count: usize) -> Vec<usize> {
+    let mut nodes = vec![0, 1, 2];
+    while nodes.len() > count {
+        nodes.swap_remove(scene.random.below(nodes.len()));
+    }
+    nodes
 }

@@ -45,6 +45,17 @@ struct FloodProgress {
 
 /// Sends garbage to all nodes at once for some seconds. The group must serve while it arrives.
 pub(super) fn flood(scene: &mut FaultContext<'_>) -> Result<()> {
+    beside(scene, |scene| {
+        scene.pass_ms(2_000, 5_000)?;
+        scene.group.execute(&[0, 1, 2], "SET garbage written").map(drop)
+    })
+}
+
+/// Sends garbage to all nodes while something else happens.
+pub(super) fn beside(
+    scene: &mut FaultContext<'_>,
+    meanwhile: impl FnOnce(&mut FaultContext<'_>) -> Result<()>,
+) -> Result<()> {
     let ports = ports(scene.group)?;
     // Without this the packets behind the greetings might reach no node.
     scene.group.until("a right greeting is welcomed", |_| {
@@ -61,10 +72,9 @@ pub(super) fn flood(scene: &mut FaultContext<'_>) -> Result<()> {
             let (ports, progress) = (&ports, &progress);
             scope.spawn(move || send_garbage(ports, Random::new(seed), progress));
         }
-        let outcome = scene.pass_ms(2_000, 5_000);
-        let served = outcome.and_then(|()| scene.group.execute(&[0, 1, 2], "SET garbage written"));
+        let outcome = meanwhile(scene);
         progress.is_over.store(true, Ordering::Relaxed);
-        served
+        outcome
     })?;
     let [taken, welcomed] = [progress.taken, progress.welcomed].map(AtomicU64::into_inner);
     ensure!(taken > 0 && welcomed > 0, "{taken} connections, {welcomed} of them as a member");

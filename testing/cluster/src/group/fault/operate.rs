@@ -1,14 +1,9 @@
 //! Operations of an operator: transfers, restarts, moves to another port.
 
 use super::FaultContext;
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, bail};
 use scurry_conformance::Value;
 use scurry_crash::wire::words;
-use std::sync::atomic::Ordering;
-
-/// Greatest silence beside a transfer that cannot succeed, ns: many times that of an election, and less than that of a
-/// group that waits for the lost node.
-const SILENCE_NS_MAX: i64 = 10_000_000_000;
 
 pub(super) fn transfer(scene: &mut FaultContext<'_>) -> Result<()> {
     for _ in 0..4 {
@@ -42,8 +37,7 @@ pub(super) fn dead_transfer(scene: &mut FaultContext<'_>) -> Result<()> {
     }
     scene.group.execute(&[leader, other], "SET dead-transfer written")?;
     scene.pass_ms(300, 1_500)?;
-    let silence_ns = scene.signals.gap_ns.load(Ordering::Relaxed);
-    ensure!(silence_ns < SILENCE_NS_MAX, "no answer for {} ms", silence_ns / 1_000_000);
+    scene.served()?;
     if is_killed { scene.group.start_again(one) } else { scene.group.nodes[one].resume() }
 }
 
