@@ -15,6 +15,7 @@ mod round;
 mod run;
 mod same;
 mod shared;
+mod soak;
 #[cfg(test)]
 mod split;
 mod status;
@@ -24,13 +25,13 @@ pub use fault::Fault;
 pub use report::{Report, Row};
 pub use results::Results;
 pub use run::{Settings, run};
+pub use soak::{Piece, SoakResults, SoakSettings, soak};
 pub use torture::{TortureSettings, torture};
 
 use crate::namespaces::{self, Namespace};
-use crate::wait::{self, WatchedProcesses};
+use crate::wait::{self, PATIENCE_S, WatchedProcesses};
 use anyhow::{Context, Result, bail, ensure};
-use disk::Disk;
-use member::Member;
+use member::{Member, NodeSetup};
 use scurry_conformance::Value;
 use scurry_crash::wire::{RequestWords, Wire, words};
 use scurry_crash::{Binary, clock};
@@ -40,8 +41,8 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 const NODES: usize = 3;
-/// Ports of a node: the main port, one per thread, and two for other nodes, of which it uses one at a time.
-const PORTS: u16 = 1 + THREADS + 2;
+/// Ports of a node: the main port, one per thread, one for HTTP, and two for other nodes, of which it uses one at a time.
+const PORTS: u16 = 1 + THREADS + 1 + 2;
 const THREADS: u16 = 2;
 /// Main port of a node in its own network namespace.
 const OWN_PORT: u16 = 7_000;
@@ -60,6 +61,8 @@ fn faketime() -> Result<PathBuf> {
 pub(crate) struct Group {
     pub(crate) nodes: Vec<Member>,
     interrupted: Arc<AtomicBool>,
+    /// Timeout of its waits, s.
+    patience_s: i64,
 }
 
 impl Group {
@@ -68,23 +71,15 @@ impl Group {
     pub(crate) fn start(
         dir: &Path,
         binary: &Binary,
-        (disk, clock): (Disk, Option<PathBuf>),
+        setup: &NodeSetup,
         first_place: usize,
         interrupted: &Arc<AtomicBool>,
     ) -> Result<Group> {
         let first = wait::free_ports(FREE_PORTS, PORTS * u16::try_from(NODES)?)?;
-        let mut group = Group { nodes: Vec::new(), interrupted: interrupted.clone() };
+        let mut group = Group::of(interrupted);
         for index in 0..NODES {
-            let (host, port, namespace) = if namespaces::inside() {
-                let place = first_place + index;
-                (Namespace::address(place), OWN_PORT, Some(Namespace::new(place)?))
-            } else {
-                ("127.0.0.1".to_owned(), first + u16::try_from(index)? * PORTS, None)
-            };
-            let home = dir.join(format!("node-{index}"));
+            let mut node = member(dir, binary, setup, (first, first_place), index)?;
             let others = group.nodes.iter().map(Member::peer).collect();
-            let mut node =
-                Member::new((host, port), home, namespace, binary, (disk, clock.clone()))?;
             if index == 0 {
                 node.begin_group()?;
             }
@@ -98,6 +93,28 @@ impl Group {
         }
         group.until_whole()?;
         Ok(group)
+    }
+
+    /// Starts the nodes of a group again that [`Group::start`] made in this directory, and that were stopped. `first_port`
+    /// is the main port of the first, for nodes without networks of their own: they must be where they were.
+    pub(crate) fn open(
+        dir: &Path,
+        binary: &Binary,
+        setup: &NodeSetup,
+        first_port: u16,
+        interrupted: &Arc<AtomicBool>,
+    ) -> Result<Group> {
+        let mut group = Group::of(interrupted);
+        for index in 0..NODES {
+            group.nodes.push(member(dir, binary, setup, (first_port, 0), index)?);
+        }
+        (0..NODES).try_for_each(|index| group.start_again(index))?;
+        Ok(group)
+    }
+
+    /// Returns a group without nodes.
+    fn of(interrupted: &Arc<AtomicBool>) -> Group {
+        Group { nodes: Vec::new(), interrupted: interrupted.clone(), patience_s: PATIENCE_S }
     }
 
     /// Starts a stopped node on its directory.
@@ -281,4 +298,27 @@ impl WatchedProcesses for Group {
     fn check(&mut self) -> Result<()> {
         self.nodes.iter_mut().try_for_each(Member::check)
     }
+
+    fn patience_s(&self) -> i64 {
+        self.patience_s
+    }
+}
+
+/// Prepares a node, in its own network if there are any. `first` has the main port of the first node otherwise, and the
+/// number of its network.
+fn member(
+    dir: &Path,
+    binary: &Binary,
+    setup: &NodeSetup,
+    first: (u16, usize),
+    index: usize,
+) -> Result<Member> {
+    let (host, port, namespace) = if namespaces::inside() {
+        let place = first.1 + index;
+        (Namespace::address(place), OWN_PORT, Some(Namespace::new(place)?))
+    } else {
+        ("127.0.0.1".to_owned(), first.0 + u16::try_from(index)? * PORTS, None)
+    };
+    let home = dir.join(format!("node-{index}"));
+    Member::new((host, port), home, namespace, binary, setup.clone())
 }

@@ -2,6 +2,7 @@
 //! the system varies.
 
 use super::fault::Fault;
+use super::member::NodeSetup;
 use super::report::{Report, Row};
 use super::round::round;
 use super::same::Known;
@@ -63,9 +64,10 @@ pub fn run(
             continue;
         }
         let directory = settings.directory.join(fault.name());
-        let (means, interrupted) = ((fault.disk(), clock?), &settings.interrupted);
+        let (setup, interrupted) =
+            (NodeSetup::of_round(fault.disk(), clock?), &settings.interrupted);
         let place = (settings.groups_before + at) % GROUPS_MAX * NODES;
-        let mut group = Group::start(&directory, binary, means, place, interrupted)?;
+        let mut group = Group::start(&directory, binary, &setup, place, interrupted)?;
         let mut known = Known::default();
         for number in 0..settings.rounds {
             // Each round has its own generator, so that the draws of one round do not change another.
