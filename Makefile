@@ -16,7 +16,7 @@ LAB_DIR ?= $(TARGET_DIR)/lab
 SOURCE := --profile source --locked -p scurry-cli
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check test test-all test-rdma torture serve optimized figures site release lab lab-peers clean cargo
+.PHONY: help demo check test test-all test-rdma torture soak serve optimized figures site release lab lab-peers clean cargo
 
 help:
 	@echo "make demo    build, put charging load and plain keys on the store, audit it, print the table"
@@ -27,6 +27,8 @@ help:
 	@echo "make test-rdma  the RDMA transport over a software device in an emulated guest (docs/rdma.md)"
 	@echo "make torture  three release builds under load and all kinds of faults, for hours; it goes on where it"
 	@echo "             stopped: make torture ARGS='--hours 3' (docs/torture.md)"
+	@echo "make soak    one group with everything on, under steady load and a fault every five minutes, for hours in"
+	@echo "             pieces: make soak ARGS='--hours 1' (docs/torture.md)"
 	@echo "make serve   run the store; options: make serve ARGS='--listen 127.0.0.1:6390'"
 	@echo "make optimized  the program as packages carry it, by what was counted under load: a fifth less of the"
 	@echo "             processor than cargo build --release has, and ten minutes to compile; in $(TARGET_DIR)/optimized"
@@ -66,6 +68,10 @@ test-rdma: cargo
 torture: cargo
 	@scripts/install-tools.sh tests
 	cargo xtask torture $(ARGS)
+
+soak: cargo
+	@scripts/install-tools.sh tests
+	cargo xtask soak $(ARGS)
 
 serve: cargo
 	cargo run $(SOURCE) -- serve $(ARGS)

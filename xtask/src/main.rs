@@ -61,6 +61,8 @@ usage: cargo xtask COMMAND
                  a group of three servers under load and under faults: testing/cluster
   torture [--hours H] [--seed S] [--kinds NAME,...]
                  the same on release builds, all faults again and again for H hours (1): docs/torture.md
+  soak [--hours H] [--accounts N] [--rate R] [--every SECONDS] [--dir DIR] [--seed S]
+                 one group with everything on, under steady load and faults for H hours (1), in pieces: docs/torture.md
   rdma           connections over a software RDMA device, in an emulated guest: docs/rdma.md
   site           docs/ as a site with a search, in target/site
   optimized      scurry, libscurry.so and scurry-lab as packages carry and figures measure them, compiled by what was
@@ -106,6 +108,7 @@ fn run(args: &[String]) -> Result<()> {
                 | "release"
                 | "replica-sim"
                 | "sim"
+                | "soak"
                 | "torture"
         )
     {
@@ -132,7 +135,8 @@ fn run(args: &[String]) -> Result<()> {
         }
         "cluster-test" => cluster_test(&Host::find()?, "scurry-cluster-test", rest),
         "group-test" => cluster_test(&Host::find()?, "scurry-group-test", rest),
-        "torture" => torture::run(&Host::find()?, rest),
+        "torture" => torture::run(&Host::find()?, &torture::TORTURE, rest),
+        "soak" => torture::run(&Host::find()?, &torture::SOAK, rest),
         "rdma" => match rdma::run(&Host::find()?)? {
             Outcome::Passed => Ok(()),
             Outcome::Skipped(why) => bail!("rdma: not tested: {why}"),

@@ -17,6 +17,7 @@ mod round;
 mod run;
 mod same;
 mod shared;
+mod soak;
 #[cfg(test)]
 mod split;
 mod status;
@@ -29,13 +30,14 @@ pub use fault::Fault;
 pub use report::{Report, Row};
 pub use results::Results;
 pub use run::{Settings, run};
+pub use soak::{Piece, SoakResults, SoakSettings, soak};
 pub use torture::{TortureSettings, torture};
 
 use crate::namespaces::{self, Namespace};
-use crate::wait::{self, WatchedProcesses};
+use crate::wait::{self, PATIENCE_S, WatchedProcesses};
 use anyhow::{Context, Result, bail, ensure};
 use disk::Disk;
-use member::Member;
+use member::{Member, NodeSetup};
 use scurry_conformance::Value;
 use scurry_crash::wire::{RequestWords, Trust, Wire, words};
 use scurry_crash::{Binary, clock};
@@ -71,21 +73,14 @@ pub(crate) struct Group {
     pub(crate) fourth: Option<Member>,
     dir: PathBuf,
     binary: Binary,
+    setup: NodeSetup,
     /// Number of the first network namespace.
     first_place: usize,
     /// CA of their certificates. None if they speak without TLS.
     ca: Option<GroupCa>,
     interrupted: Arc<AtomicBool>,
-}
-
-/// What the nodes of a group have beside the network.
-#[derive(Clone, Debug)]
-pub(crate) struct NodeMeans {
-    pub(crate) disk: Disk,
-    /// Library that gives each node its own wall clock.
-    pub(crate) clock: Option<PathBuf>,
-    /// True if they speak TLS with each other and with clients.
-    pub(crate) tls: bool,
+    /// Timeout of its waits, s.
+    patience_s: i64,
 }
 
 impl Group {
@@ -93,6 +88,7 @@ impl Group {
     fn empty(
         dir: &Path,
         binary: &Binary,
+        setup: &NodeSetup,
         first_place: usize,
         interrupted: &Arc<AtomicBool>,
     ) -> Group {
@@ -102,8 +98,10 @@ impl Group {
             dir: dir.to_owned(),
             binary: binary.clone(),
             first_place,
+            setup: setup.clone(),
             ca: None,
             interrupted: interrupted.clone(),
+            patience_s: PATIENCE_S,
         }
     }
 
@@ -112,31 +110,22 @@ impl Group {
     pub(crate) fn start(
         dir: &Path,
         binary: &Binary,
-        means: &NodeMeans,
+        setup: &NodeSetup,
         first_place: usize,
         interrupted: &Arc<AtomicBool>,
     ) -> Result<Group> {
         let first = wait::free_ports(FREE_PORTS, PORTS * u16::try_from(NODES)?)?;
-        let mut group = Group::empty(dir, binary, first_place, interrupted);
-        if means.tls {
+        let mut group = Group::empty(dir, binary, setup, first_place, interrupted);
+        if setup.tls {
             let places = first_place..first_place + PLACES;
             let mut ips: Vec<String> = places.map(Namespace::address).collect();
             ips.push("127.0.0.1".to_owned());
             group.ca = Some(GroupCa::make(&dir.join("certificates"), &ips)?);
         }
         for index in 0..NODES {
-            let (host, port, namespace) = if namespaces::inside() {
-                let place = first_place + index;
-                (Namespace::address(place), OWN_PORT, Some(Namespace::new(place)?))
-            } else {
-                ("127.0.0.1".to_owned(), first + u16::try_from(index)? * PORTS, None)
-            };
-            let home = dir.join(format!("node-{index}"));
+            let mut node = member(dir, binary, setup, (first, first_place), index)?;
             let others = group.nodes.iter().map(Member::peer).collect();
-            let own = (means.disk, means.clock.clone());
-            let options = group.tls_options(&host)?;
-            let mut node = Member::new((host, port), home, namespace, binary, own)?;
-            (node.options, node.trust) = (options, group.trust()?);
+            (node.options, node.trust) = (group.tls_options(&node.host)?, group.trust()?);
             if index == 0 {
                 node.begin_group()?;
             }
@@ -180,8 +169,8 @@ impl Group {
         if self.fourth.is_none() {
             let (own, home) = ((host.clone(), OWN_PORT), self.dir.join("fourth"));
             let network = Some(Namespace::new(place)?);
-            let means = (Disk::Plain, None);
-            self.fourth = Some(Member::new(own, home, network, &self.binary, means)?);
+            let setup = NodeSetup { disk: Disk::Plain, clock: None, ..self.setup.clone() };
+            self.fourth = Some(Member::new(own, home, network, &self.binary, setup)?);
         }
         Ok(host)
     }
@@ -202,6 +191,23 @@ impl Group {
         let leader = self.leader_of(&[0, 1, 2])?;
         let members = self.nodes[leader].status().ok()?.members;
         members.into_iter().find(|member| member.id == id)?.lag
+    }
+
+    /// Starts the nodes of a group again that [`Group::start`] made in this directory, and that were stopped. `first_port`
+    /// is the main port of the first, for nodes without networks of their own: they must be where they were.
+    pub(crate) fn open(
+        dir: &Path,
+        binary: &Binary,
+        setup: &NodeSetup,
+        first_port: u16,
+        interrupted: &Arc<AtomicBool>,
+    ) -> Result<Group> {
+        let mut group = Group::empty(dir, binary, setup, 0, interrupted);
+        for index in 0..NODES {
+            group.nodes.push(member(dir, binary, setup, (first_port, 0), index)?);
+        }
+        (0..NODES).try_for_each(|index| group.start_again(index))?;
+        Ok(group)
     }
 
     /// Starts a stopped node on its directory.
@@ -385,4 +391,27 @@ impl WatchedProcesses for Group {
     fn check(&mut self) -> Result<()> {
         self.nodes.iter_mut().chain(&mut self.fourth).try_for_each(Member::check)
     }
+
+    fn patience_s(&self) -> i64 {
+        self.patience_s
+    }
+}
+
+/// Prepares a node, in its own network if there are any. `first` has the main port of the first node otherwise, and the
+/// number of its network.
+fn member(
+    dir: &Path,
+    binary: &Binary,
+    setup: &NodeSetup,
+    first: (u16, usize),
+    index: usize,
+) -> Result<Member> {
+    let (host, port, namespace) = if namespaces::inside() {
+        let place = first.1 + index;
+        (Namespace::address(place), OWN_PORT, Some(Namespace::new(place)?))
+    } else {
+        ("127.0.0.1".to_owned(), first.0 + u16::try_from(index)? * PORTS, None)
+    };
+    let home = dir.join(format!("node-{index}"));
+    Member::new((host, port), home, namespace, binary, setup.clone())
 }

@@ -59,8 +59,21 @@ pub fn enter(way: &[&str], binary: (&str, &Path)) -> anyhow::Error {
     anyhow::Error::new(command.exec()).context("unshare (util-linux) cannot be started")
 }
 
+/// Replaces this process by the same program in new namespaces with a bridge, if that can be done here. Returns in that
+/// program, or the reason why it cannot be done.
+pub fn enter_network(binary: (&str, &Path)) -> Result<Option<String>> {
+    if inside() {
+        lay_bridge()?;
+        return Ok(None);
+    }
+    match possible() {
+        Ok(way) => Err(enter(way, binary)),
+        Err(why) => Ok(Some(format!("{why:#}"))),
+    }
+}
+
 /// Creates the bridge that connects this program and the nodes. Once in each program that [`enter`] has started.
-pub fn lay_bridge() -> Result<()> {
+pub(crate) fn lay_bridge() -> Result<()> {
     ip(&["link", "set", "lo", "up"])?;
     ip(&["link", "add", BRIDGE, "type", "bridge"])?;
     ip(&["addr", "add", "10.83.0.254/24", "dev", BRIDGE])?;
@@ -92,6 +105,7 @@ impl Namespace {
         let holder = Command::new("unshare")
             .args(["--net", "setpriv", "--pdeathsig", "KILL", "sleep", "infinity"])
             .stdin(Stdio::null())
+            .process_group(0)
             .spawn()
             .context("unshare (util-linux) cannot be started")?;
         let namespace = Namespace { holder, index };
@@ -245,7 +259,9 @@ fn ip(words: &[&str]) -> Result<()> {
 
 /// Runs a program to its end and returns its output.
 fn run(words: &[&str]) -> Result<String> {
-    let output = Command::new(words[0]).args(&words[1..]).stdin(Stdio::null()).output();
+    // Ctrl-C is for the test: a fault is undone to its end.
+    let output =
+        Command::new(words[0]).args(&words[1..]).stdin(Stdio::null()).process_group(0).output();
     let output = output.with_context(|| format!("{} cannot be started", words[0]))?;
     let said = String::from_utf8_lossy(&output.stderr);
     ensure!(output.status.success(), "`{}` fails: {}", words.join(" "), said.trim());

@@ -5,6 +5,7 @@ use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 use tempfile::TempDir;
 
 /// The size of a run.
@@ -47,6 +48,12 @@ impl Options {
         let own = tempfile::tempdir()?;
         Ok((own.path().to_owned(), Some(own)))
     }
+}
+
+/// Parses a number of hours, also `0.5`.
+pub fn hours(text: &str) -> Result<Duration, String> {
+    let hours: f64 = text.parse().map_err(|_| format!("`{text}` is no number of hours"))?;
+    Duration::try_from_secs_f64(hours * 3_600.0).map_err(|error| error.to_string())
 }
 
 /// Returns a flag that SIGINT and SIGTERM set.

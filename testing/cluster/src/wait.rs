@@ -10,7 +10,7 @@ use std::time::Duration;
 
 /// Interval of polling.
 pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(40);
-/// Timeout of a wait, s.
+/// Timeout of a wait, unless the processes need longer, s.
 pub(crate) const PATIENCE_S: i64 = 90;
 
 /// Processes that a test waits for.
@@ -20,6 +20,11 @@ pub(crate) trait WatchedProcesses {
 
     /// Fails if a process has ended without a signal of ours.
     fn check(&mut self) -> Result<()>;
+
+    /// Returns the timeout of a wait, s.
+    fn patience_s(&self) -> i64 {
+        PATIENCE_S
+    }
 }
 
 /// Waits until `look` succeeds. Fails at once if a process has ended by itself.
@@ -28,12 +33,13 @@ pub(crate) fn until<W: WatchedProcesses>(
     what: &str,
     mut look: impl FnMut(&W) -> Result<()>,
 ) -> Result<()> {
-    let end = clock::ns() + PATIENCE_S * 1_000_000_000;
+    let patience_s = watched.patience_s();
+    let end = clock::ns() + patience_s * 1_000_000_000;
     loop {
         watched.check()?;
         let Err(error) = look(watched) else { return Ok(()) };
         if clock::ns() > end {
-            return Err(error).with_context(|| format!("not within {PATIENCE_S} s: {what}"));
+            return Err(error).with_context(|| format!("not within {patience_s} s: {what}"));
         }
         pass(watched, LOOK_EVERY)?;
     }

@@ -6,7 +6,7 @@ use clap::Parser;
 use scurry_cluster_test::group::{
     Fault, Report, Results, Row, Settings, TortureSettings, run, torture,
 };
-use scurry_cluster_test::{Options, enter, inside, interrupted, lay_bridge, possible};
+use scurry_cluster_test::{Options, enter_network, hours, interrupted};
 use scurry_crash::Binary;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
@@ -34,24 +34,11 @@ struct Arguments {
     commit: String,
 }
 
-fn hours(text: &str) -> Result<Duration, String> {
-    let hours: f64 = text.parse().map_err(|_| format!("`{text}` is no number of hours"))?;
-    Duration::try_from_secs_f64(hours * 3_600.0).map_err(|error| error.to_string())
-}
-
 fn main() -> Result<()> {
     let Arguments { options, kinds, tls, hours, results: file, commit } = Arguments::parse();
     let faults = options.faults(kinds, &Fault::SHORT);
     let binary = Binary::find()?;
-    let mut no_network = None;
-    if inside() {
-        lay_bridge()?;
-    } else {
-        match possible() {
-            Ok(way) => return Err(enter(way, ("SCURRY_BIN", binary.path()))),
-            Err(why) => no_network = Some(format!("{why:#}")),
-        }
-    }
+    let no_network = enter_network(("SCURRY_BIN", binary.path()))?;
     let interrupted = interrupted()?;
     let (directory, own) = options.directory()?;
     let rounds = Settings {

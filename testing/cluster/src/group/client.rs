@@ -30,6 +30,11 @@ pub(crate) struct ClientAddress {
 }
 
 impl ClientAddress {
+    /// Returns host and port.
+    pub(crate) fn place(&self) -> (String, u16) {
+        (self.host.clone(), self.port)
+    }
+
     /// Returns `HOST:PORT`.
     pub(crate) fn name(&self) -> String {
         format!("{}:{}", self.host, self.port)

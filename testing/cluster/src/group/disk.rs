@@ -5,11 +5,15 @@ use super::torn::{self, TornSectors};
 use anyhow::{Context, Result, ensure};
 use scurry_model::Random;
 use std::fs;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 /// Size of a device: a node preallocates 128 MiB for the log of each thread, and a round may need as much again.
 const DEVICE: &str = "2G";
+/// Size of a device that stays: three snapshots of ten million accounts, and the log between them. The file under it
+/// is sparse, and blocks of removed files are given back.
+const LARGE_DEVICE: &str = "16G";
 /// Mount option with the size of the memory under a thin device, which is allocated as it is written.
 const THIN: &str = "size=400m";
 /// Size of a page, KiB.
@@ -30,6 +34,8 @@ pub(crate) enum Disk {
     Plain,
     /// Device on a file.
     Device,
+    /// Large device on a file that stays when the test ends, and is mounted again if it is there.
+    Kept,
     /// Device on a file in a file system that may become full: then it answers with errors.
     Thin,
 }
@@ -40,6 +46,7 @@ pub(crate) struct MountedDevice {
     image: PathBuf,
     /// File system that holds the file. None if it is that of the test.
     under: Option<PathBuf>,
+    is_kept: bool,
     is_frozen: bool,
 }
 
@@ -50,16 +57,20 @@ impl Disk {
         let under = at.with_extension("under");
         let (image, under) = match self {
             Disk::Plain => return Ok(None),
-            Disk::Device => (at.with_extension("img"), None),
+            Disk::Device | Disk::Kept => (at.with_extension("img"), None),
             Disk::Thin => (under.join("img"), Some(under)),
         };
         if let Some(under) = &under {
             fs::create_dir_all(under)?;
             run(&["mount", "-t", "tmpfs", "-o", THIN, "tmpfs", text(under)?])?;
         }
-        run(&["truncate", "-s", DEVICE, text(&image)?])?;
-        run(&["mkfs.ext4", "-q", "-F", text(&image)?])?;
-        let mounted = MountedDevice { at: at.to_owned(), image, under, is_frozen: false };
+        let is_kept = self == Disk::Kept;
+        if !(is_kept && image.exists()) {
+            let size = if is_kept { LARGE_DEVICE } else { DEVICE };
+            run(&["truncate", "-s", size, text(&image)?])?;
+            run(&["mkfs.ext4", "-q", "-F", text(&image)?])?;
+        }
+        let mounted = MountedDevice { at: at.to_owned(), image, under, is_kept, is_frozen: false };
         mounted.mount()?;
         Ok(Some(mounted))
     }
@@ -76,7 +87,9 @@ impl Disk {
 
 impl MountedDevice {
     fn mount(&self) -> Result<()> {
-        run(&["mount", "-o", "loop,errors=remount-ro", text(&self.image)?, text(&self.at)?])?;
+        let discard = if self.is_kept { ",discard" } else { "" };
+        let options = format!("loop,errors=remount-ro{discard}");
+        run(&["mount", "-o", &options, text(&self.image)?, text(&self.at)?])?;
         if self.under.is_some() { self.write_pages() } else { Ok(()) }
     }
 
@@ -207,7 +220,9 @@ impl Drop for MountedDevice {
         for mounted in [&self.at].into_iter().chain(&self.under) {
             let _ = run(&["umount", "--lazy", &mounted.to_string_lossy()]);
         }
-        let _ = fs::remove_file(&self.image);
+        if !self.is_kept {
+            let _ = fs::remove_file(&self.image);
+        }
     }
 }
 
@@ -217,7 +232,9 @@ fn text(path: &Path) -> Result<&str> {
 
 /// Runs a program to its end and returns its output.
 fn run(words: &[&str]) -> Result<String> {
-    let output = Command::new(words[0]).args(&words[1..]).stdin(Stdio::null()).output();
+    // Ctrl-C is for the test: a fault is undone to its end.
+    let output =
+        Command::new(words[0]).args(&words[1..]).stdin(Stdio::null()).process_group(0).output();
     let output = output.with_context(|| format!("{} cannot be started", words[0]))?;
     let said = String::from_utf8_lossy(&output.stderr);
     ensure!(output.status.success(), "`{}` fails: {}", words.join(" "), said.trim());

@@ -11,6 +11,7 @@ use nix::unistd::Pid;
 use scurry_crash::wire::{Trust, Wire, text, words};
 use scurry_crash::{Binary, SETTINGS};
 use std::fs::{self, File};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
@@ -23,15 +24,36 @@ const STATUS_PATIENCE: Duration = Duration::from_secs(2);
 const STOP_LOOKS_MAX: u32 = 1_200;
 const LOG_TAIL: usize = 2_500;
 
+/// What the nodes of a group have, beside their addresses.
+#[derive(Clone, Debug)]
+pub(crate) struct NodeSetup {
+    pub(crate) disk: Disk,
+    /// Library that gives a node its own wall clock.
+    pub(crate) clock: Option<PathBuf>,
+    /// Text of the settings file.
+    pub(crate) settings: &'static str,
+    /// Growth of a thread's log after which it writes a snapshot, as `--snapshot-log` takes it.
+    pub(crate) snapshot_log: String,
+    /// True if it speaks TLS with the other nodes and with clients.
+    pub(crate) tls: bool,
+}
+
+impl NodeSetup {
+    /// Returns what the nodes of a round have: they forget nothing, and snapshots come quickly.
+    pub(crate) fn of_round(disk: Disk, clock: Option<PathBuf>) -> NodeSetup {
+        let snapshot_log = "1mb".to_owned();
+        NodeSetup { disk, clock, settings: SETTINGS, snapshot_log, tls: false }
+    }
+}
+
 /// A node of the group.
 pub(crate) struct Member {
-    host: String,
+    pub(crate) host: String,
     port: u16,
     pub(crate) home: PathBuf,
     pub(crate) namespace: Option<Namespace>,
     pub(crate) disk: Option<MountedDevice>,
-    /// Library that gives it its own wall clock.
-    clock: Option<PathBuf>,
+    setup: NodeSetup,
     /// True while it uses the second of its ports for nodes.
     has_moved: bool,
     /// Options of the next start, beside those that all nodes have.
@@ -53,10 +75,10 @@ impl Member {
         home: PathBuf,
         namespace: Option<Namespace>,
         binary: &Binary,
-        (disk, clock): (Disk, Option<PathBuf>),
+        setup: NodeSetup,
     ) -> Result<Member> {
         fs::create_dir_all(&home)?;
-        let disk = disk.mount(&home.join("disk"))?;
+        let disk = setup.disk.mount(&home.join("disk"))?;
         let binary = binary.clone();
         let (child, has_moved, is_away, may_end) = (None, false, true, false);
         let (options, trust) = (Vec::new(), None);
@@ -66,7 +88,7 @@ impl Member {
             home,
             namespace,
             disk,
-            clock,
+            setup,
             has_moved,
             options,
             trust,
@@ -136,7 +158,7 @@ impl Member {
     /// Starts it on its directory. With an empty one it joins these nodes.
     pub(crate) fn start(&mut self, others: Vec<String>, replaces: Option<&str>) -> Result<()> {
         let settings = self.home.join("settings.toml");
-        fs::write(&settings, SETTINGS)?;
+        fs::write(&settings, self.setup.settings)?;
         let log = File::options().create(true).append(true).open(self.home.join("log"))?;
         let prefix = self.namespace.as_ref().map(|own| own.prefix().to_vec()).unwrap_or_default();
         // The node is killed when this program ends, also by SIGKILL.
@@ -146,7 +168,8 @@ impl Member {
         command.args(all).arg(self.binary.path());
         command.args(["serve", "--listen", &self.name(), "--replicate", &self.peer()]);
         command.args(["--threads", &THREADS.to_string(), "--durability", "fsync"]);
-        command.args(["--allow-open-access-without-password", "--snapshot-log", "1mb"]);
+        command.arg("--allow-open-access-without-password");
+        command.args(["--snapshot-log", &self.setup.snapshot_log]);
         command.args(["--http-listen", &self.door().name()]).args(&self.options);
         command.arg("--config").arg(settings).arg("--dir").arg(self.store());
         if !others.is_empty() {
@@ -155,7 +178,7 @@ impl Member {
         if let Some(id) = replaces {
             command.args(["--replaces", id]);
         }
-        if let Some(library) = &self.clock {
+        if let Some(library) = &self.setup.clock {
             if !self.clock_file().exists() {
                 self.set_clock(0)?;
             }
@@ -166,7 +189,8 @@ impl Member {
             command.env("FAKETIME_DONT_FAKE_MONOTONIC", "1").env("NO_FAKE_STAT", "1");
         }
         command.env_remove("SCURRY_REQUIREPASS").stdin(Stdio::null());
-        command.stdout(Stdio::null()).stderr(log);
+        // Ctrl-C is for the test, which stops its nodes itself.
+        command.stdout(Stdio::null()).stderr(log).process_group(0);
         let child = command.spawn().context("setpriv (util-linux) cannot be started")?;
         (self.child, self.is_away) = (Some(child), false);
         Ok(())

@@ -5,6 +5,7 @@ use super::report::{Row, seconds};
 use crate::wait::write_table;
 use anyhow::{Context, Result};
 use clap::ValueEnum;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::{fmt, fs, io};
@@ -43,29 +44,14 @@ struct FailedRun {
 impl Results {
     /// Reads the results of this commit. If the file has those of another commit, it is renamed, and a new one begins.
     pub fn open(path: &Path, commit: &str) -> Result<Results> {
-        let shown = path.display();
-        let new = Results { commit: commit.to_owned(), ..Results::default() };
-        let text = match fs::read_to_string(path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(new),
-            text => text.with_context(|| format!("{shown}"))?,
-        };
-        let found: Results = serde_json::from_str(&text)
-            .with_context(|| format!("{shown} has no results: move it away"))?;
-        if found.commit == commit {
-            return Ok(found);
-        }
-        let short: String = found.commit.chars().take(COMMIT_LEN).collect();
-        let beside = path.with_file_name(format!("results-{short}.json"));
-        fs::rename(path, &beside).with_context(|| format!("{shown} cannot be kept"))?;
-        Ok(new)
+        let kept = open(path, commit, |found: &Results| &found.commit)?;
+        let new = || Results { commit: commit.to_owned(), ..Results::default() };
+        Ok(kept.unwrap_or_else(new))
     }
 
     /// Replaces the file as a whole.
     pub fn write(&self, path: &Path) -> Result<()> {
-        let new = path.with_extension("new");
-        fs::create_dir_all(path.parent().context("a file in a directory")?)?;
-        fs::write(&new, serde_json::to_vec_pretty(self)?)?;
-        fs::rename(&new, path).with_context(|| format!("{} cannot be written", path.display()))
+        write(path, self)
     }
 
     /// Reports whether this fault has passed with this seed.
@@ -94,6 +80,36 @@ impl Results {
         });
         all.collect()
     }
+}
+
+/// Reads a file of results of this commit. None if there is none; one of another commit is renamed.
+pub(super) fn open<R: DeserializeOwned>(
+    path: &Path,
+    commit: &str,
+    commit_of: impl Fn(&R) -> &str,
+) -> Result<Option<R>> {
+    let shown = path.display();
+    let text = match fs::read_to_string(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        text => text.with_context(|| format!("{shown}"))?,
+    };
+    let found: R = serde_json::from_str(&text)
+        .with_context(|| format!("{shown} has no results: move it away"))?;
+    if commit_of(&found) == commit {
+        return Ok(Some(found));
+    }
+    let short: String = commit_of(&found).chars().take(COMMIT_LEN).collect();
+    let beside = path.with_file_name(format!("results-{short}.json"));
+    fs::rename(path, &beside).with_context(|| format!("{shown} cannot be kept"))?;
+    Ok(None)
+}
+
+/// Replaces a file of results as a whole.
+pub(super) fn write<R: Serialize>(path: &Path, results: &R) -> Result<()> {
+    let new = path.with_extension("new");
+    fs::create_dir_all(path.parent().context("a file in a directory")?)?;
+    fs::write(&new, serde_json::to_vec(results)?)?;
+    fs::rename(&new, path).with_context(|| format!("{} cannot be written", path.display()))
 }
 
 const HEAD: [&str; 8] = [

@@ -2,10 +2,11 @@
 //! the system varies.
 
 use super::fault::Fault;
+use super::member::NodeSetup;
 use super::report::{Report, Row};
 use super::round::round;
 use super::same::Known;
-use super::{Group, NodeMeans, PLACES, faketime};
+use super::{Group, PLACES, faketime};
 use crate::wait::WatchedProcesses;
 use anyhow::{Context, Result};
 use scurry_crash::{Binary, Shared, linear};
@@ -69,10 +70,10 @@ pub fn run(
         }
         let directory = settings.directory.join(fault.name());
         let tls = settings.tls && fault.allows_tls();
-        let means = NodeMeans { disk: fault.disk(), clock: clock?, tls };
+        let setup = NodeSetup { tls, ..NodeSetup::of_round(fault.disk(), clock?) };
         let interrupted = &settings.interrupted;
         let place = (settings.groups_before + at) % GROUPS_MAX * PLACES;
-        let mut group = Group::start(&directory, binary, &means, place, interrupted)?;
+        let mut group = Group::start(&directory, binary, &setup, place, interrupted)?;
         let mut known = Known::default();
         for number in 0..settings.rounds {
             // Each round has its own generator, so that the draws of one round do not change another.

@@ -7,9 +7,11 @@ use super::debit_account::DebitAccount;
 use super::disk::Disk;
 use super::events::{EventReader, ShownEvents};
 use super::http::HttpRoute;
-use super::member::Member;
+use super::member::{Member, NodeSetup};
 use super::old_reads::OldReads;
 use super::same::Known;
+use super::soak::acknowledged::{Acknowledged, CREDIT};
+use super::soak::audit::audit;
 use super::transfers::Transfers;
 use super::{FREE_PORTS, Group, NODES, PORTS, THREADS};
 use crate::audit::sums_agree;
@@ -67,11 +69,12 @@ impl SplitGroup {
 fn start(directory: &TempDir) -> Result<Group> {
     let binary = Binary::find()?;
     let first = wait::free_ports(FREE_PORTS, PORTS * u16::try_from(NODES)?)?;
-    let mut group = Group::empty(directory.path(), &binary, 0, &Default::default());
+    let setup = NodeSetup::of_round(Disk::Plain, None);
+    let mut group = Group::empty(directory.path(), &binary, &setup, 0, &Default::default());
     for index in 0..NODES {
         let host = ("127.0.0.1".to_owned(), first + u16::try_from(index)? * PORTS);
         let home = directory.path().join(format!("node-{index}"));
-        let mut node = Member::new(host, home, None, &binary, (Disk::Plain, None))?;
+        let mut node = Member::new(host, home, None, &binary, setup.clone())?;
         node.begin_group()?;
         node.start(Vec::new(), None)?;
         group.nodes.push(node);
@@ -248,6 +251,33 @@ fn events_of_another_store_lack_what_was_acknowledged() {
     right.compare_statement(id, &mut same).unwrap_or_else(|error| panic!("{error:?}"));
     let said = fault(right.compare_statement(id, &mut other));
     assert!(said.contains("a complete statement lacks 20 events"), "{said}");
+}
+
+#[test]
+fn the_audit_of_a_soak_finds_a_charge_that_is_lost_and_one_that_was_made_twice() {
+    let mut split = SplitGroup::start();
+    let mut told = Acknowledged::new(3);
+    for account in 0..3 {
+        split.set(0, &format!("SCUR.CREATE a{account} BUCKET main cent {CREDIT}"));
+    }
+    let judge = |split: &SplitGroup, told: &Acknowledged| audit(&split.group.nodes[0], told);
+    split.set(0, "SCUR.DEBIT a1 first cent 7");
+    told.add(1, 7).expect("it fits");
+    let found = judge(&split, &told).unwrap_or_else(|error| panic!("nothing is lost: {error:?}"));
+    assert_eq!((found.accounts, found.lost, found.twice), (3, 0, 0));
+    told.add(2, 5).expect("it fits");
+    let said = fault(judge(&split, &told));
+    assert!(said.contains("units lost 5, charged twice 0; a2 shows 0"), "{said}");
+    split.set(0, "SCUR.DEBIT a2 second cent 5");
+    judge(&split, &told).unwrap_or_else(|error| panic!("nothing is lost: {error:?}"));
+    split.set(0, "SCUR.DEBIT a2 third cent 9");
+    let said = fault(judge(&split, &told));
+    assert!(said.contains("units lost 0, charged twice 9; a2 shows 14"), "{said}");
+    // An account that no load made is seen in the totals alone.
+    split.set(1, &format!("SCUR.CREATE a0 BUCKET main cent {CREDIT}"));
+    split.set(1, &format!("SCUR.CREATE unknown BUCKET main cent {CREDIT}"));
+    let said = fault(audit(&split.group.nodes[1], &Acknowledged::new(1)));
+    assert!(said.contains("totals count 2 accounts"), "{said}");
 }
 
 #[test]
