@@ -1,5 +1,6 @@
 //! Marker files of a data directory. `BEGIN`: an operator has ordered this directory to begin a group. `RETIRED`: its
-//! node no longer takes part in its group, with the reason. docs/formats/group.md.
+//! node no longer takes part in its group, with the reason. `PROTOCOL`: each node of its group has to speak this version
+//! of the protocol between nodes. docs/formats/group.md.
 
 use crate::directory::FILE_MODE;
 use crate::durably::{replace, sync};
@@ -13,6 +14,10 @@ const BEGIN: &str = "BEGIN";
 const BEGIN_NEW: &str = "BEGIN.new";
 const RETIRED: &str = "RETIRED";
 const RETIRED_NEW: &str = "RETIRED.new";
+const PROTOCOL: &str = "PROTOCOL";
+const PROTOCOL_NEW: &str = "PROTOCOL.new";
+/// The version that is required without a note.
+const PROTOCOL_FIRST: u16 = 1;
 
 /// Mode of `BEGIN`: another user than the server's may write it; the directory's mode keeps others out.
 const BEGIN_MODE: u32 = 0o644;
@@ -47,6 +52,26 @@ pub(crate) fn retire(directory: &Path, why: &str) -> io::Result<()> {
     assert!(!why.trim().is_empty(), "a node is retired without a reason");
     let (new, path) = (directory.join(RETIRED_NEW), directory.join(RETIRED));
     replace(directory, (&new, FILE_MODE), &path, format!("{why}\n").as_bytes())
+}
+
+/// Notes the version of the protocol between nodes that each node of the group has to speak.
+pub(crate) fn require_protocol(directory: &Path, version: u16) -> io::Result<()> {
+    let (new, path) = (directory.join(PROTOCOL_NEW), directory.join(PROTOCOL));
+    replace(directory, (&new, FILE_MODE), &path, format!("{version}\n").as_bytes())
+}
+
+/// Returns the version that [`require_protocol`] has noted. The first one, which every node speaks, without a note and
+/// where it is no number: a leader then waits again until all nodes are connected.
+pub(crate) fn required_protocol(directory: &Path) -> io::Result<u16> {
+    let path = directory.join(PROTOCOL);
+    match fs::read(&path) {
+        Ok(text) => {
+            let number = std::str::from_utf8(&text).ok().and_then(|text| text.trim().parse().ok());
+            Ok(number.unwrap_or(PROTOCOL_FIRST))
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(PROTOCOL_FIRST),
+        Err(error) => Err(cannot("read", &path)(error)),
+    }
 }
 
 /// Keeps a text beside the marks.

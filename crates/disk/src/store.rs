@@ -1,6 +1,6 @@
 //! The directory of a store: `LOCK`, `MANIFEST`, the files of each core in `g<generation>/<core>`, and
 //! `reach-g<generation>` with the reach of each log. A node of a group also has `GROUP`, and `ballot-g<generation>`
-//! with its votes. `mark.rs` describes `BEGIN` and `RETIRED`.
+//! with its votes. `mark.rs` describes `BEGIN`, `RETIRED` and `PROTOCOL`.
 
 use crate::ballot;
 use crate::directory::{Directory, FILE_MODE};
@@ -200,6 +200,16 @@ impl Store {
     /// Marks the node of this directory, durably, as retired from its group, with the reason: no later start serves it.
     pub fn retire(&self, why: &str) -> Result<(), StoreError> {
         Ok(mark::retire(&self.path, why)?)
+    }
+
+    /// Notes, durably, the version of the protocol between nodes that each node of the group has to speak.
+    pub fn require_protocol(&self, version: u16) -> Result<(), StoreError> {
+        Ok(mark::require_protocol(&self.path, version)?)
+    }
+
+    /// Returns the version that [`Store::require_protocol`] has noted; 1 without a note.
+    pub fn required_protocol(&self) -> Result<u16, StoreError> {
+        Ok(mark::required_protocol(&self.path)?)
     }
 
     /// Keeps a text under a name in this directory, durably, for a person to look at.

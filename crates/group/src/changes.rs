@@ -209,6 +209,8 @@ mod tests {
             shown_ms: 0,
             tick_ms: 30,
             clock_off_ms: 0,
+            required: 1,
+            waits: None,
             members: (1..=3).map(member).collect(),
             shards: vec![shard.clone(), shard],
         }

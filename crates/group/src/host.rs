@@ -9,12 +9,13 @@ use crate::input::Input;
 use crate::member;
 use crate::membership::{LAG_MAX, Membership, OperatorRequest};
 use crate::operator_requests::OperatorRequests;
-use crate::peers::{CatchUp, Inbound, Packet, Peers, Subject};
+use crate::peers::{CatchUp, DIGESTS_SINCE, Inbound, Packet, Peers, Subject};
 use crate::view::{Member, View};
 use scurry_consensus::replica::{Message, NodeId, Sequence, Term};
 use scurry_consensus::shard::{
     DigestReport, FrameBytes, Health, HostActions, LogPosition, Plan, RebuiltShard,
-    ReceivedSnapshot, ShardGroup, SnapshotMessage, SnapshotOffer, StopReason, Verdict, base_from,
+    ReceivedSnapshot, RequiredVersion, ShardGroup, SnapshotMessage, SnapshotOffer, StopReason,
+    Verdict, base_from,
 };
 use scurry_disk::Directory;
 use scurry_engine::{LogFollower, LogId};
@@ -224,6 +225,8 @@ pub(super) struct Host {
     pub(super) groups: Vec<ShardGroup>,
     pub(super) group_io: GroupIo,
     pub(super) membership: Membership,
+    /// The version of the protocol that each node of the group has to speak.
+    pub(super) required: RequiredVersion,
     pub(super) retire: Retire,
     pub(super) member: Arc<member::Member>,
     pub(super) clock: Clock,
@@ -517,11 +520,12 @@ impl Host {
         let now_ns = self.clock.monotonic_ns();
         self.membership.healths().is_now(now_ns);
         self.send_health();
-        let plans = self.membership.look(&mut self.groups, &mut self.group_io.peers);
+        let plans =
+            self.membership.look(&mut self.groups, &mut self.group_io.peers, self.required.get());
         for plan in plans {
             self.groups.iter_mut().for_each(|group| group.plan(plan.clone()));
         }
-        let digests = self.group_io.peers.may_read_digests().then_some(DIGEST_ROUND_TICKS);
+        let digests = self.all_members_speak(DIGESTS_SINCE).then_some(DIGEST_ROUND_TICKS);
         let may_end = self.membership.could_go_on_alone(&self.groups);
         for group in &mut self.groups {
             group.write_digests(digests);
@@ -533,6 +537,21 @@ impl Host {
         self.show();
         // This comes last, so that a client that gets its reply then reads a view that shows the effect.
         self.requests.tick(&self.groups, &self.membership);
+    }
+
+    /// Reports whether all nodes of the group speak a version of the protocol, and no node takes part that does not.
+    /// What older builds cannot read or would decide differently is done only then.
+    fn all_members_speak(&mut self, version: u16) -> bool {
+        let Host { groups, group_io: GroupIo { peers, .. }, membership, required, .. } = self;
+        if groups.iter().any(ShardGroup::has_digests) {
+            required.note_logged(DIGESTS_SINCE);
+        }
+        let leads = groups.iter().all(|group| group.leads() && group.is_settled());
+        let others = membership.others().into_iter().map(|(node, _)| (node, peers.version(node)));
+        let others = leads.then(|| others.collect::<Vec<_>>());
+        let speak = required.all_members_speak(version, others.as_deref());
+        peers.require(required.get());
+        speak
     }
 
     /// Lets other nodes lead all shards while the memory of one shard is being recovered here: this node could not
@@ -650,6 +669,8 @@ impl Host {
             shown_ms: self.clock.read().uptime_ms,
             tick_ms: self.tick_ns / 1_000_000,
             clock_off_ms,
+            required: self.required.get(),
+            waits: self.required.waits().map(str::to_owned),
             members: members.collect(),
             shards: self.groups.iter().map(ShardGroup::view).collect(),
         };

@@ -16,6 +16,7 @@ mod passage;
 mod roster;
 mod socket;
 mod succession;
+mod versions;
 
 pub(crate) use admission::JoinAnswer;
 pub use admission::{Accepted, GroupMember, JoinRequest};
@@ -28,6 +29,8 @@ pub use passage::Passages;
 pub use socket::Sockets;
 pub use succession::LostGroup;
 pub(crate) use succession::SuccessionReply;
+pub(crate) use versions::DIGESTS_SINCE;
+pub use versions::PROTOCOL_HIGHEST;
 
 use crate::clocks::Clocks;
 use crate::view::Addresses;
@@ -51,6 +54,8 @@ pub struct Identity {
     pub threads: u16,
     /// The addresses of the node.
     pub addresses: Addresses,
+    /// The version of the protocol between nodes that each node of its group has to speak.
+    pub required: u16,
 }
 
 /// Messages of the connections to the host.
@@ -174,11 +179,14 @@ impl Peers {
         self.links.get(&to).is_some_and(|way| way.link.send(packet))
     }
 
-    /// Reports whether another node can read digests of memory, and none is known that cannot. One that was never
-    /// connected to this process holds up no comparison.
-    pub(crate) fn may_read_digests(&self) -> bool {
-        let reads = || self.links.values().map(|way| way.link.reads_digests());
-        reads().any(|reads| reads == Some(true)) && reads().all(|reads| reads != Some(false))
+    /// Returns the version of the protocol that the connection to a node uses. None without a connection.
+    pub(crate) fn version(&self, node: NodeId) -> Option<u16> {
+        self.links.get(&node).and_then(|way| way.link.version())
+    }
+
+    /// Refuses connections from now on with nodes that do not speak this version of the protocol.
+    pub(crate) fn require(&self, version: u16) {
+        self.roster.require(version);
     }
 
     fn stop(&mut self) {

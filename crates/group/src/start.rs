@@ -15,7 +15,10 @@ use crate::store;
 use crate::view::{CurrentView, View};
 use scurry_codec::{ByteCount, GroupMembers};
 use scurry_consensus::replica::{NodeId, Settings};
-use scurry_consensus::shard::{CoreEnd, Health, HealthTable, ShardGroup, ShardGroupParts, WakeFn};
+use scurry_consensus::shard::{
+    CoreEnd, Health, HealthTable, RequiredVersion, ShardGroup, ShardGroupParts, WakeFn,
+    WriteVersion,
+};
 use scurry_disk::{Directory, Manifest};
 use scurry_engine::LogFollower;
 use std::collections::BTreeMap;
@@ -48,6 +51,8 @@ pub struct Start {
     pub members: GroupMembers,
     /// Writes the members to the directory, durably.
     pub write: Write,
+    /// Writes the version of the protocol that each node of the group has to speak to the directory, durably.
+    pub require: WriteVersion,
     /// Durably marks the directory as retired, with the reason, so that no start uses it again.
     pub retire: Retire,
     /// Keeps a text under a name in the directory, for a person to look at.
@@ -112,6 +117,7 @@ pub fn start(
         manifest,
         members,
         write,
+        require,
         retire,
         keep,
         observes,
@@ -149,6 +155,8 @@ pub fn start(
         shown_ms: 0,
         tick_ms,
         clock_off_ms: 0,
+        required: identity.required,
+        waits: None,
         members: Vec::new(),
         shards: Vec::new(),
     };
@@ -157,6 +165,7 @@ pub fn start(
     let tick_ns = tick_ms * 1_000_000;
     let healths = HealthTable::new(HEARD_TICKS * tick_ns);
     let membership = Membership::new((node, own), &members, accepted, healths, (write, observes));
+    let required = RequiredVersion::new(identity.required, require);
     let place = (listener, &*membership.others());
     let peers = Peers::start(place, identity, (sockets, told), enter, move |inbound| {
         // An error means that the host has ended: the message is not needed.
@@ -191,6 +200,7 @@ pub fn start(
             inbox: inbox.clone(),
         },
         membership,
+        required,
         retire,
         member: member.clone(),
         clock,

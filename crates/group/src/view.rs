@@ -87,6 +87,10 @@ pub struct View {
     pub tick_ms: u64,
     /// By how much this node's wall clock is ahead of the middle one of all nodes' clocks, ms.
     pub clock_off_ms: i64,
+    /// The version of the protocol between nodes that each node of the group has to speak.
+    pub required: u16,
+    /// Why a leader waits with what is new in a later version. None if it does not wait, or this node does not lead.
+    pub waits: Option<String>,
     /// All nodes, including this one, in ascending order of their ids.
     pub members: Vec<Member>,
     /// One entry per shard, which is one per thread.

@@ -99,6 +99,32 @@ fn no_node_waits_for_an_observer_that_stands_still() {
     assert!(line_of(&nodes, &id).is_some_and(|line| line.contains("votes=no")));
 }
 
+/// All nodes have known digests once, so one that is dead holds up none, whichever node leads and since when.
+#[test]
+fn memory_is_compared_while_an_observer_is_dead_and_all_others_were_restarted() {
+    let (mut nodes, _) = group();
+    shows(&nodes, "before");
+    nodes.stop(3);
+    for node in 0..3 {
+        nodes.stop(node);
+        nodes.start_again(node);
+        nodes.until("it has a leader", || {
+            nodes
+                .status(node)
+                .filter(|said| said.contains("serves=yes") || said.contains("role=follower"))
+        });
+    }
+    set(&nodes, "after");
+    let leader = nodes.until("one leads", || nodes.leader_of(&[0, 1, 2]));
+    let committed = nodes.until("it says what is committed", || nodes.number(leader, "committed"));
+    nodes.until("memory is compared after that", || {
+        let said = nodes.status(nodes.leader_of(&[0, 1, 2])?)?;
+        assert!(said.contains("protocol:4\r\n"), "{said}");
+        let compared = |node| nodes.number(node, "compared").is_some_and(|at| at > committed);
+        (0..3).all(compared).then_some(())
+    });
+}
+
 /// The three with a vote are lost: the runbook, as it is typed.
 #[test]
 fn a_group_is_made_of_what_an_observer_has() {

@@ -170,3 +170,19 @@ fn a_node_that_waits_to_be_admitted_says_whom_it_asks_and_why_it_waits() {
     let ended = node.0.wait().expect("it ends");
     assert!(ended.success(), "{ended}");
 }
+
+#[test]
+fn a_node_of_a_group_that_requires_a_later_version_is_left_to_the_newer_scurry() {
+    let mut nodes = Nodes::start(1, 1);
+    let directory = nodes.stop(0);
+    std::fs::write(directory.join("PROTOCOL"), "9\n").expect("it is written");
+    nodes.start_again(0);
+    nodes.until("it is refused", || {
+        let log = nodes.log(0);
+        let words = "was written by a newer Scurry, in a group whose nodes speak version 9";
+        log.contains(words).then_some(())
+    });
+    std::fs::write(directory.join("PROTOCOL"), "4\n").expect("it is written");
+    nodes.start_again(0);
+    nodes.wait_for_all();
+}

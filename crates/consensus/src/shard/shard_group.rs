@@ -169,6 +169,8 @@ pub struct ShardGroup {
     told_ticks: u32,
     /// Least ticks between two passes of the comparison; None while this node writes no digests.
     digest_ticks: Option<u32>,
+    /// True when a digest was found in the log since this node was started.
+    has_digests: bool,
     /// True when this node may end because its memory is wrong.
     may_end: bool,
 }
@@ -276,6 +278,7 @@ impl ShardGroup {
             freshness: Freshness::default(),
             told_ticks: 0,
             digest_ticks: None,
+            has_digests: false,
             may_end: false,
         };
         group.check();
@@ -529,6 +532,11 @@ impl ShardGroup {
         self.digest_ticks = round_ticks;
     }
 
+    /// Returns true when a digest was found in the log since this node was started.
+    pub fn has_digests(&self) -> bool {
+        self.has_digests
+    }
+
     /// Takes the word of a leader about what it has committed. That of an earlier term says nothing.
     pub fn on_committed(&mut self, term: Term, committed: Sequence) {
         if term == self.standing.term && matches!(self.part, CoreState::Follows { .. }) {
@@ -658,11 +666,13 @@ impl ShardGroup {
                 self.snapshot = Some(shown);
                 self.unneeded_sequence = self.unneeded_sequence.max(needless);
             }
-            // What a node that lags compares is old, and may be decided long since.
-            FromCore::Compared(_) if !self.leads() && !self.is_fresh() => {}
             FromCore::Compared(compared) => {
-                let voters = self.replica.membership().members.voters();
-                self.state_check.note_own(compared, voters);
+                self.has_digests = true;
+                // What a node that lags compares is old, and may be decided long since.
+                if self.leads() || self.is_fresh() {
+                    let voters = self.replica.membership().members.voters();
+                    self.state_check.note_own(compared, voters);
+                }
             }
             FromCore::Copies(copies) => self.state_check.note_copies(copies),
             FromCore::Broken(why) => self.stop(why),

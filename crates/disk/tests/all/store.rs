@@ -409,6 +409,13 @@ fn a_directory_is_told_to_begin_a_group_once_and_may_be_retired_for_good() {
     let error = order_begin(&path).expect_err("it is a node").to_string();
     assert!(error.contains("is a node of a group already"), "{error}");
     assert!(!store.is_to_begin().expect("read"));
+    assert_eq!(store.required_protocol().expect("read"), 1, "any");
+    for version in [4, 5] {
+        store.require_protocol(version).expect("written");
+        assert_eq!(store.required_protocol().expect("read"), version);
+    }
+    std::fs::write(path.join("PROTOCOL"), "four\n").expect("written");
+    assert_eq!(store.required_protocol().expect("read"), 1, "it is no number");
     store.refuse_retired().expect("it takes part");
     store.retire("it has lost entry 7").expect("written");
     drop(store);

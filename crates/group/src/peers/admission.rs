@@ -13,6 +13,8 @@ pub struct JoinRequest {
     pub replaces: Option<u64>,
     /// The addresses of the node.
     pub addresses: Addresses,
+    /// Whether it is to have no vote.
+    pub observes: bool,
 }
 
 /// The answer to a request to join.

@@ -92,7 +92,8 @@ fn serve(stream: TcpStream, address: SocketAddr, place: GreetingSlot, roster: &A
             return roster.hand(Inbound::Succeeded { by: store, at: addresses.peer, answer });
         }
         Err(Unreadable::Words(words)) => {
-            if let Err(error) = Answer::Refusal(words.clone()).write(&mut socket) {
+            if let Err(error) = Answer::Refusal(words.clone()).write(roster.versions(), &mut socket)
+            {
                 tracing::debug!("a refusal did not arrive: {error}");
             }
             tell(words);
@@ -102,7 +103,8 @@ fn serve(stream: TcpStream, address: SocketAddr, place: GreetingSlot, roster: &A
     };
     // The slot is for the greeting alone: it must be free for others while this connection lives.
     drop(place);
-    if let Err(error) = welcome(roster).write(&mut socket).and_then(|()| socket.settle()) {
+    let welcomed = welcome(roster).write(roster.versions(), &mut socket);
+    if let Err(error) = welcomed.and_then(|()| socket.settle()) {
         return silent(error);
     }
     let from = incoming.node;
@@ -141,7 +143,8 @@ fn welcome(roster: &Roster) -> Answer {
 fn let_pass(mut socket: Socket, near: UnixStream, passing: &OpenPassage, roster: &Roster) {
     let node = passing.node;
     tracing::debug!(%node, "the door of a node has connected");
-    let outcome = welcome(roster).write(&mut socket).and_then(|()| carry(&mut socket, near));
+    let welcomed = welcome(roster).write(roster.versions(), &mut socket);
+    let outcome = welcomed.and_then(|()| carry(&mut socket, near));
     tracing::debug!(%node, "the door of a node has gone: {outcome:?}");
     socket.close();
 }
@@ -162,7 +165,7 @@ fn meet(
     place: &GreetingSlot,
     roster: &Arc<Roster>,
 ) -> Result<AcceptedPeer, Unreadable> {
-    let greeting = Greeting::read(socket)?;
+    let greeting = Greeting::read(roster.versions(), socket)?;
     let (Greeting::Hello(Hello { addresses, .. })
     | Greeting::Passage(Hello { addresses, .. })
     | Greeting::Join(JoinRequest { addresses, .. })

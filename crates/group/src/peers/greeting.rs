@@ -7,6 +7,7 @@ use super::bytes::{
 };
 use super::encryption::CertificateFault;
 use super::socket::Socket;
+use super::versions::Versions;
 use crate::view::Addresses;
 use scurry_consensus::replica::NodeId;
 use std::io::{self, Read, Write};
@@ -15,8 +16,6 @@ use std::io::{self, Read, Write};
 const MAGIC: [u8; 8] = *b"SCURNODE";
 /// Bytes of the magic and the versions.
 const OPENING_LEN: usize = 12;
-/// The lowest and the highest version that this release speaks.
-const VERSIONS: (u16, u16) = (1, 4);
 /// Greatest length of a text in an answer, bytes. Longer ones are cut.
 const TEXT_LEN_MAX: usize = 4096;
 
@@ -79,9 +78,13 @@ impl From<io::Error> for Unreadable {
 }
 
 /// Sends a greeting on a socket that was dialled. Returns the answer, and the highest version that both sides speak.
-pub(super) fn greet(socket: &mut Socket, greeting: &Greeting) -> Result<(Answer, u16), Unreadable> {
-    let written = greeting.write(socket).map_err(Unreadable::from);
-    let answer = written.and_then(|()| Answer::read(socket));
+pub(super) fn greet(
+    socket: &mut Socket,
+    own: Versions,
+    greeting: &Greeting,
+) -> Result<(Answer, u16), Unreadable> {
+    let written = greeting.write(own, socket).map_err(Unreadable::from);
+    let answer = written.and_then(|()| Answer::read(own, socket));
     if matches!(answer, Err(Unreadable::Words(_))) {
         socket.close_gracefully();
     }
@@ -89,13 +92,13 @@ pub(super) fn greet(socket: &mut Socket, greeting: &Greeting) -> Result<(Answer,
 }
 
 impl Greeting {
-    pub(super) fn write(&self, to: &mut impl Write) -> io::Result<()> {
-        send(&self.sheet(), to)
+    pub(super) fn write(&self, own: Versions, to: &mut impl Write) -> io::Result<()> {
+        send(own, &self.sheet(), to)
     }
 
     /// Reads a greeting. It has the same form in all versions that this release speaks.
-    pub(super) fn read(from: &mut impl Read) -> Result<Greeting, Unreadable> {
-        let version = read_opening(from)?;
+    pub(super) fn read(own: Versions, from: &mut impl Read) -> Result<Greeting, Unreadable> {
+        let version = read_opening(own, from)?;
         let Some(spoken) = version.spoken else {
             return Err(Unreadable::Words(version.fault("the node that has dialled")));
         };
@@ -118,14 +121,14 @@ impl Greeting {
                 sheet.extend(threads.to_le_bytes());
                 put_addresses(&mut sheet, addresses);
             }
-            Greeting::Join(JoinRequest { node, replaces, addresses }) => {
-                sheet.push(2);
+            Greeting::Join(JoinRequest { node, replaces, addresses, observes }) => {
+                sheet.push(if *observes { 4 } else { 2 });
                 sheet.extend(node.get().to_le_bytes());
                 sheet.extend(replaces.unwrap_or(0).to_le_bytes());
                 put_addresses(&mut sheet, addresses);
             }
             Greeting::Succession(Succession { lost, store, addresses }) => {
-                sheet.push(4);
+                sheet.push(5);
                 sheet.extend(lost.to_le_bytes());
                 sheet.extend(store.to_le_bytes());
                 put_addresses(&mut sheet, addresses);
@@ -137,13 +140,14 @@ impl Greeting {
     fn parse(reader: &mut PacketReader<'_>) -> Option<Greeting> {
         match reader.u8()? {
             1 => Hello::parse(reader).map(Greeting::Hello),
-            2 => Some(Greeting::Join(JoinRequest {
+            kind @ (2 | 4) => Some(Greeting::Join(JoinRequest {
                 node: NodeId::new(reader.u64()?)?,
                 replaces: Some(reader.u64()?).filter(|node| *node > 0),
                 addresses: reader.addresses()?,
+                observes: kind == 4,
             })),
             3 => Hello::parse(reader).map(Greeting::Passage),
-            4 => Some(Greeting::Succession(Succession {
+            5 => Some(Greeting::Succession(Succession {
                 lost: reader.u64()?,
                 store: reader.u64()?,
                 addresses: reader.addresses()?,
@@ -166,13 +170,13 @@ impl Hello {
 }
 
 impl Answer {
-    pub(super) fn write(&self, to: &mut impl Write) -> io::Result<()> {
-        send(&self.sheet(), to)
+    pub(super) fn write(&self, own: Versions, to: &mut impl Write) -> io::Result<()> {
+        send(own, &self.sheet(), to)
     }
 
     /// Reads an answer. Returns it with the highest version that both sides speak.
-    pub(super) fn read(from: &mut impl Read) -> Result<(Answer, u16), Unreadable> {
-        let version = read_opening(from)?;
+    pub(super) fn read(own: Versions, from: &mut impl Read) -> Result<(Answer, u16), Unreadable> {
+        let version = read_opening(own, from)?;
         let sheet = read_sheet(from)?;
         let mut reader = PacketReader(&sheet);
         let answer = Answer::parse(&mut reader).filter(|_| reader.0.is_empty());
@@ -261,33 +265,35 @@ fn accepted(reader: &mut PacketReader<'_>) -> Option<Accepted> {
 }
 
 /// Writes magic, versions and a sheet in one call.
-fn send(sheet: &[u8], to: &mut impl Write) -> io::Result<()> {
+fn send(own: Versions, sheet: &[u8], to: &mut impl Write) -> io::Result<()> {
     let mut bytes = MAGIC.to_vec();
-    bytes.extend(VERSIONS.0.to_le_bytes());
-    bytes.extend(VERSIONS.1.to_le_bytes());
+    bytes.extend(own.lowest.to_le_bytes());
+    bytes.extend(own.highest.to_le_bytes());
     put_sheet(&mut bytes, sheet);
     to.write_all(&bytes)?;
     to.flush()
 }
 
-/// The versions that the other side speaks.
-struct Version {
-    theirs: (u16, u16),
+/// The versions of both sides.
+struct Opening {
+    own: Versions,
+    theirs: Versions,
     /// The highest that both sides speak. None if there is no common version.
     spoken: Option<u16>,
 }
 
-impl Version {
+impl Opening {
     fn fault(&self, who: &str) -> String {
-        let ((their_lowest, their_highest), (lowest, highest)) = (self.theirs, VERSIONS);
+        let Opening { own, theirs, .. } = self;
         format!(
-            "{who} speaks versions {their_lowest} to {their_highest} of the protocol between nodes, and \
-             this one {lowest} to {highest}: upgrade the older of them to a release that has both"
+            "{who} speaks versions {} to {} of the protocol between nodes, and this one {} to {}: upgrade the older of \
+             them to a release that has both",
+            theirs.lowest, theirs.highest, own.lowest, own.highest
         )
     }
 }
 
-fn read_opening(from: &mut impl Read) -> Result<Version, Unreadable> {
+fn read_opening(own: Versions, from: &mut impl Read) -> Result<Opening, Unreadable> {
     let mut opening = [0; OPENING_LEN];
     from.read_exact(&mut opening)?;
     let Some((magic, versions)) = opening.split_first_chunk::<8>() else { unreachable!() };
@@ -296,13 +302,11 @@ fn read_opening(from: &mut impl Read) -> Result<Version, Unreadable> {
                      the port for nodes (--replicate), not one for clients";
         return Err(Unreadable::Words(words.to_owned()));
     }
-    let theirs = (
-        u16::from_le_bytes([versions[0], versions[1]]),
-        u16::from_le_bytes([versions[2], versions[3]]),
-    );
-    let highest = theirs.1.min(VERSIONS.1);
-    let spoken = (highest >= theirs.0.max(VERSIONS.0)).then_some(highest);
-    Ok(Version { theirs, spoken })
+    let theirs = Versions {
+        lowest: u16::from_le_bytes([versions[0], versions[1]]),
+        highest: u16::from_le_bytes([versions[2], versions[3]]),
+    };
+    Ok(Opening { own, theirs, spoken: own.common(theirs) })
 }
 
 #[cfg(test)]
@@ -320,7 +324,10 @@ mod tests {
 
     fn greetings() -> Vec<Greeting> {
         let addresses = addresses(&[6390, 6391]);
-        let join = |replaces| JoinRequest { node: node(5), replaces, addresses: addresses.clone() };
+        let join = |replaces, observes| {
+            let addresses = addresses.clone();
+            JoinRequest { node: node(5), replaces, addresses, observes }
+        };
         let hello = Hello {
             store: 77,
             node: node(3),
@@ -329,7 +336,8 @@ mod tests {
             addresses: addresses.clone(),
         };
         let passage = Greeting::Passage(hello.clone());
-        let joins = [None, Some(9)].map(|replaces| Greeting::Join(join(replaces)));
+        let joins = [(None, false), (Some(9), false), (Some(9), true)];
+        let joins = joins.map(|(replaces, observes)| Greeting::Join(join(replaces, observes)));
         let addresses = hello.addresses.clone();
         let succession = Greeting::Succession(Succession { lost: 77, store: 78, addresses });
         [Greeting::Hello(hello), passage, succession].into_iter().chain(joins).collect()
@@ -380,11 +388,15 @@ mod tests {
 
     #[test]
     fn beginnings_come_back_and_no_part_of_one_is_one() {
-        check(greetings(), |one, to| one.write(to), |from| Greeting::read(from));
+        check(
+            greetings(),
+            |one, to| one.write(Versions::ALL, to),
+            |from| Greeting::read(Versions::ALL, from),
+        );
         check(
             answers(),
-            |one, to| one.write(to),
-            |from| Answer::read(from).map(|(answer, _)| answer),
+            |one, to| one.write(Versions::ALL, to),
+            |from| Answer::read(Versions::ALL, from).map(|(answer, _)| answer),
         );
     }
 
@@ -396,15 +408,18 @@ mod tests {
             let len = if at == 0 { 1 } else { 8 };
             sheet[at..at + len].fill(value);
             let mut bytes = Vec::new();
-            send(&sheet, &mut bytes).unwrap();
-            let outcome = Greeting::read(&mut &bytes[..]);
+            send(Versions::ALL, &sheet, &mut bytes).unwrap();
+            let outcome = Greeting::read(Versions::ALL, &mut &bytes[..]);
             assert!(matches!(outcome, Err(Unreadable::Words(_))), "{at}: {outcome:?}");
         }
         let mut longer = greetings()[0].sheet();
         longer.push(0);
         let mut bytes = Vec::new();
-        send(&longer, &mut bytes).unwrap();
-        assert!(matches!(Greeting::read(&mut &bytes[..]), Err(Unreadable::Words(_))));
+        send(Versions::ALL, &longer, &mut bytes).unwrap();
+        assert!(matches!(
+            Greeting::read(Versions::ALL, &mut &bytes[..]),
+            Err(Unreadable::Words(_))
+        ));
     }
 
     /// Returns the bytes with other versions in their opening.
@@ -417,25 +432,56 @@ mod tests {
     #[test]
     fn a_version_that_both_speak_is_taken_and_none_is_said_in_words() {
         let (mut hello, mut welcome, mut refusal) = (Vec::new(), Vec::new(), Vec::new());
-        greetings()[0].write(&mut hello).unwrap();
-        answers()[0].write(&mut welcome).unwrap();
-        answers()[1].write(&mut refusal).unwrap();
+        greetings()[0].write(Versions::ALL, &mut hello).unwrap();
+        answers()[0].write(Versions::ALL, &mut welcome).unwrap();
+        answers()[1].write(Versions::ALL, &mut refusal).unwrap();
         let newer = in_versions(hello.clone(), 1, 9);
-        assert_eq!(Greeting::read(&mut &newer[..]).unwrap(), greetings()[0]);
-        let words = "versions 5 to 9 of the protocol between nodes, and this one 1 to 4";
-        match Greeting::read(&mut &in_versions(hello, 5, 9)[..]) {
+        assert_eq!(Greeting::read(Versions::ALL, &mut &newer[..]).unwrap(), greetings()[0]);
+        let words = "versions 6 to 9 of the protocol between nodes, and this one 1 to 5";
+        match Greeting::read(Versions::ALL, &mut &in_versions(hello, 6, 9)[..]) {
             Err(Unreadable::Words(text)) => assert!(text.contains(words), "{text}"),
             other => panic!("{other:?}"),
         }
-        match Answer::read(&mut &in_versions(welcome.clone(), 5, 9)[..]) {
+        match Answer::read(Versions::ALL, &mut &in_versions(welcome.clone(), 6, 9)[..]) {
             Err(Unreadable::Words(text)) => assert!(text.contains(words), "{text}"),
             other => panic!("{other:?}"),
         }
-        let refusal = in_versions(refusal, 5, 9);
-        assert_eq!(Answer::read(&mut &refusal[..]).unwrap().0, answers()[1], "in its own words");
-        for (highest, spoken) in [(1, 1), (2, 2), (3, 3), (4, 4), (9, 4)] {
+        let refusal = in_versions(refusal, 6, 9);
+        assert_eq!(
+            Answer::read(Versions::ALL, &mut &refusal[..]).unwrap().0,
+            answers()[1],
+            "in its own words"
+        );
+        for (highest, spoken) in [(1, 1), (3, 3), (4, 4), (5, 5), (9, 5)] {
             let welcome = in_versions(welcome.clone(), 1, highest);
-            assert_eq!(Answer::read(&mut &welcome[..]).unwrap(), (answers()[0].clone(), spoken));
+            assert_eq!(
+                Answer::read(Versions::ALL, &mut &welcome[..]).unwrap(),
+                (answers()[0].clone(), spoken)
+            );
         }
+    }
+
+    /// An older node cannot read what the log of such a group may have.
+    #[test]
+    fn a_node_whose_group_requires_a_version_refuses_those_who_do_not_speak_it() {
+        let own = Versions::from(4);
+        let (mut hello, mut welcome) = (Vec::new(), Vec::new());
+        greetings()[0].write(own, &mut hello).unwrap();
+        assert_eq!(hello[8..12], [4, 0, 5, 0]);
+        answers()[0].write(Versions::ALL, &mut welcome).unwrap();
+        let words = "versions 1 to 3 of the protocol between nodes, and this one 4 to 5";
+        for is_greeting in [true, false] {
+            let older = in_versions(if is_greeting { &hello } else { &welcome }.clone(), 1, 3);
+            let said = match is_greeting {
+                true => Greeting::read(own, &mut &older[..]).map(drop),
+                false => Answer::read(own, &mut &older[..]).map(drop),
+            };
+            match said {
+                Err(Unreadable::Words(text)) => assert!(text.contains(words), "{text}"),
+                other => panic!("{other:?}"),
+            }
+        }
+        let newer = in_versions(welcome, 1, 4);
+        assert_eq!(Answer::read(own, &mut &newer[..]).unwrap(), (answers()[0].clone(), 4));
     }
 }

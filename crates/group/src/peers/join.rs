@@ -4,6 +4,7 @@ use super::admission::{Accepted, JoinAnswer, JoinRequest};
 use super::greeting::{Answer, Greeting, Hello, Unreadable, greet};
 use super::roster::{GreetingSlot, Roster};
 use super::socket::{DialledSocket, Socket, Sockets};
+use super::versions::{OBSERVERS_JOIN_SINCE, Versions};
 use scurry_consensus::replica::NodeId;
 use std::collections::BTreeMap;
 use std::io;
@@ -53,7 +54,8 @@ impl JoinReply {
         }
         // The few bytes fit into the empty send buffer, so this does not block.
         self.socket.allow(self.roster.sockets.greeting_ms);
-        if let Err(error) = Answer::Join(answer).write(&mut *self.socket) {
+        let own = self.roster.versions();
+        if let Err(error) = Answer::Join(answer).write(own, &mut *self.socket) {
             tracing::debug!(node = %self.node, "an answer to a join did not arrive: {error}");
         }
         self.socket.close();
@@ -99,7 +101,7 @@ pub fn find_seeking_member(
 }
 
 fn look(socket: &mut Socket) -> Option<String> {
-    let (answer, found) = match Greeting::read(socket).ok()? {
+    let (answer, found) = match Greeting::read(Versions::ALL, socket).ok()? {
         Greeting::Hello(hello) | Greeting::Passage(hello) => {
             let Hello { node, target, addresses, .. } = hello;
             let peer = addresses.peer;
@@ -120,7 +122,7 @@ fn look(socket: &mut Socket) -> Option<String> {
             (Answer::Join(JoinAnswer::Later(later)), None)
         }
     };
-    if let Err(error) = answer.write(socket) {
+    if let Err(error) = answer.write(Versions::ALL, socket) {
         tracing::debug!("an answer did not arrive: {error}");
     }
     socket.close();
@@ -208,8 +210,17 @@ fn ask(
 ) -> Result<JoinAnswer, Unreadable> {
     let stream = DialledSocket::new(address)?.connect(address, sockets.greeting_ms)?;
     let mut socket = sockets.dialled(stream, ANSWER_MS)?;
-    match greet(&mut socket, &Greeting::Join(request.clone()))?.0 {
+    let (answer, spoken) = greet(&mut socket, Versions::ALL, &Greeting::Join(request.clone()))?;
+    match answer {
         Answer::Join(answer) => Ok(answer),
+        Answer::Refusal(words)
+            if request.observes && (1..OBSERVERS_JOIN_SINCE).contains(&spoken) =>
+        {
+            Err(Unreadable::Words(format!(
+                "the node there runs an older version, which admits no node that only observes: upgrade all nodes of \
+                 the group first ({words})"
+            )))
+        }
         Answer::Refusal(words) => Err(Unreadable::Words(words)),
         Answer::Welcome { .. } => {
             Err(Unreadable::Words("an answer to another question".to_owned()))

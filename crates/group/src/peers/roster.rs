@@ -5,6 +5,7 @@ use super::bytes::malformed;
 use super::greeting::{Answer, Greeting, Hello, Unreadable, greet};
 use super::packet::{Packet, Subject, write_packets};
 use super::socket::{DialledSocket, Socket, Sockets};
+use super::versions::{CLOCKS_SINCE, DIGESTS_SINCE, HEALTH_SINCE, Versions};
 use super::{Enter, Identity, Inbound, Inbox};
 use crate::clocks::{ClockSchedule, Clocks};
 use scurry_codec::ByteCount;
@@ -13,6 +14,7 @@ use scurry_ledger::Time;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -48,6 +50,8 @@ pub(super) struct Roster {
     inbox: Inbox,
     /// Opens a connection to the store of this process.
     pub(super) enter: Enter,
+    /// The version of the protocol that each node of the group has to speak.
+    required: AtomicU16,
     state: Mutex<State>,
     stopped: Condvar,
 }
@@ -150,7 +154,18 @@ impl Roster {
         clocks: Arc<Clocks>,
     ) -> Roster {
         let (state, stopped) = (Mutex::default(), Condvar::new());
-        Roster { own, sockets, clocks, inbox, enter, state, stopped }
+        let required = AtomicU16::new(own.required);
+        Roster { own, sockets, clocks, inbox, enter, required, state, stopped }
+    }
+
+    /// Returns the versions of the protocol that this node speaks with others of its group.
+    pub(super) fn versions(&self) -> Versions {
+        Versions::from(self.required.load(Ordering::Relaxed))
+    }
+
+    /// Refuses connections from now on with nodes that do not speak this version.
+    pub(super) fn require(&self, version: u16) {
+        self.required.fetch_max(version, Ordering::Relaxed);
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -358,7 +373,7 @@ impl Roster {
         let own = &self.own;
         let (store, node, threads) = (own.store, own.node, own.threads);
         let hello = Hello { store, node, target, threads, addresses: own.addresses.clone() };
-        match greet(socket, &as_what(hello)) {
+        match greet(socket, self.versions(), &as_what(hello)) {
             Ok((Answer::Welcome { store, node, threads }, version)) => {
                 let same = if node == target {
                     check_store(store, own.store).and_then(|()| check_threads(threads, own.threads))
@@ -430,12 +445,6 @@ const PAUSE_MAX: Duration = Duration::from_millis(500);
 /// The longest pause after a refusal.
 const PAUSE_REFUSED_MAX: Duration = Duration::from_millis(750);
 
-/// The first version of the protocol in which nodes send their clocks.
-const CLOCKS_SINCE: u16 = 2;
-/// The first version of the protocol in which nodes send their health.
-const HEALTH_SINCE: u16 = 3;
-/// The first version of the protocol in which nodes compare their memory.
-const DIGESTS_SINCE: u16 = 4;
 /// Longest time without a look whether a clock message is due.
 const CLOCK_PAUSE: Duration = Duration::from_millis(500);
 
@@ -460,8 +469,6 @@ struct Waiting {
     len: ByteCount,
     /// The version of the protocol that the connection uses. None without a connection: packets are then refused.
     connected: Option<u16>,
-    /// The version that the last connection used.
-    spoken: Option<u16>,
     /// The other side has closed the connection, so the thread has to end it.
     over: bool,
     /// The node has just connected to this one: the thread dials it without waiting.
@@ -514,9 +521,9 @@ impl Link {
         true
     }
 
-    /// Reports whether the node could read digests of memory when it was last connected. None if it never was.
-    pub(super) fn reads_digests(&self) -> Option<bool> {
-        self.waiting().spoken.map(|version| version >= DIGESTS_SINCE)
+    /// Returns the version of the protocol that the connection uses. None without a connection.
+    pub(super) fn version(&self) -> Option<u16> {
+        self.waiting().connected
     }
 
     /// Notes that the node is up, which ends the pause before the next attempt.
@@ -596,9 +603,7 @@ impl Link {
         let mut socket = roster.sockets.dialled(stream, greeting_ms)?;
         let version = roster.introduce(&mut socket, self.node, Greeting::Hello)?;
         socket.settle()?;
-        let mut waiting = self.waiting();
-        (waiting.connected, waiting.spoken) = (Some(version), Some(version));
-        drop(waiting);
+        self.waiting().connected = Some(version);
         Ok((socket, version))
     }
 

@@ -5,6 +5,7 @@ use super::admission::Succession;
 use super::greeting::{Answer, Greeting, Unreadable, greet};
 use super::roster::{GreetingSlot, Roster};
 use super::socket::{DialledSocket, Socket};
+use super::versions::Versions;
 use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
@@ -47,7 +48,7 @@ impl SuccessionReply {
     /// Says that this node is retired.
     pub(crate) fn send(mut self) {
         self.socket.allow(self.greeting_ms);
-        if let Err(error) = self.answer.write(&mut *self.socket) {
+        if let Err(error) = self.answer.write(Versions::ALL, &mut *self.socket) {
             tracing::debug!("an answer to a node of another group did not arrive: {error}");
         }
         self.socket.close();
@@ -108,7 +109,7 @@ fn tell(address: SocketAddr, lost: u64, roster: &Roster) -> Result<(), String> {
         roster.sockets.dialled(stream, greeting_ms)
     };
     let mut socket = dial().map_err(|error| error.to_string())?;
-    match greet(&mut socket, &greeting) {
+    match greet(&mut socket, Versions::ALL, &greeting) {
         Ok((Answer::Welcome { store, .. }, _)) if store == lost => Ok(()),
         Ok((Answer::Refusal(words), _)) | Err(Unreadable::Words(words)) => Err(words),
         Ok(_) => Err("an answer to another question".to_owned()),

@@ -5,6 +5,7 @@ mod tls;
 
 use super::greeting::{Answer, Greeting, Hello};
 use super::packet::{PACKET_LEN_MAX, write_packets};
+use super::versions::Versions;
 use super::*;
 use crate::clock::Clock;
 use scurry_ledger::Time;
@@ -29,7 +30,8 @@ fn addresses(peer: SocketAddr) -> Addresses {
 }
 
 fn identity(number: u64, peer: SocketAddr) -> Identity {
-    Identity { node: node(number), store: STORE, threads: 2, addresses: addresses(peer) }
+    let addresses = addresses(peer);
+    Identity { node: node(number), store: STORE, threads: 2, addresses, required: 1 }
 }
 
 /// A node, and a receiver of everything that its peers report to it.
@@ -276,8 +278,8 @@ fn dial(nodes: &mut [Node; 1], change: impl Fn(&mut Hello)) -> String {
     change(&mut hello);
     let mut stream = TcpStream::connect(nodes[0].address).unwrap();
     stream.set_read_timeout(Some(WITHIN)).unwrap();
-    Greeting::Hello(hello).write(&mut stream).unwrap();
-    let (answer, _) = Answer::read(&mut stream).unwrap();
+    Greeting::Hello(hello).write(Versions::ALL, &mut stream).unwrap();
+    let (answer, _) = Answer::read(Versions::ALL, &mut stream).unwrap();
     let Answer::Refusal(words) = answer else { panic!("{answer:?}") };
     assert_eq!(stream.read(&mut [0]).unwrap(), 0, "and it is closed");
     words
@@ -320,13 +322,13 @@ fn a_member_that_dials_before_this_node_begins_is_no_stranger() {
     let (store_id, target) = (STORE, node(1));
     let hello =
         Hello { store: store_id, node: other.0, target, threads: 2, addresses: addresses(other.1) };
-    Greeting::Hello(hello).write(&mut stream).unwrap();
+    Greeting::Hello(hello).write(Versions::ALL, &mut stream).unwrap();
     let sockets = Sockets { greeting_ms: GREETING_MS, ..Sockets::new(None) };
     let place = (listener, &[other][..]);
     let with = (sockets, clocks());
     let _peers = Peers::start(place, identity(1, address), with, Box::new(store), drop).unwrap();
     stream.set_read_timeout(Some(WITHIN)).unwrap();
-    let (answer, _) = Answer::read(&mut stream).unwrap();
+    let (answer, _) = Answer::read(Versions::ALL, &mut stream).unwrap();
     assert!(matches!(answer, Answer::Welcome { .. }), "{answer:?}");
 }
 
@@ -371,18 +373,22 @@ fn the_welcome_of_another_node_is_no_welcome() {
     first.peers.set(&[first.place(), (node(2), fake.local_addr().unwrap())]);
     for (store, number, threads) in [(STORE, 3, 2), (STORE + 1, 2, 2), (STORE, 2, 3)] {
         let (mut stream, _) = fake.accept().unwrap();
-        Greeting::read(&mut stream).unwrap();
-        Answer::Welcome { store, node: node(number), threads }.write(&mut stream).unwrap();
+        Greeting::read(Versions::ALL, &mut stream).unwrap();
+        Answer::Welcome { store, node: node(number), threads }
+            .write(Versions::ALL, &mut stream)
+            .unwrap();
         stream.set_read_timeout(Some(WITHIN)).unwrap();
         assert_eq!(stream.read(&mut [0]).unwrap(), 0, "it hangs up");
         assert!(!first.peers.send(node(2), packet(0, &[])));
     }
     // The node dials again, until the welcome is right.
     let (mut stream, _) = fake.accept().unwrap();
-    let greeting = Greeting::read(&mut stream).unwrap();
+    let greeting = Greeting::read(Versions::ALL, &mut stream).unwrap();
     let Greeting::Hello(hello) = greeting else { panic!("{greeting:?}") };
     assert_eq!((hello.node, hello.target, hello.store), (node(1), node(2), STORE));
-    Answer::Welcome { store: STORE, node: node(2), threads: 2 }.write(&mut stream).unwrap();
+    Answer::Welcome { store: STORE, node: node(2), threads: 2 }
+        .write(Versions::ALL, &mut stream)
+        .unwrap();
     while !first.peers.send(node(2), packet(7, &[])) {
         std::thread::yield_now();
     }
@@ -398,8 +404,8 @@ fn welcomed(first: &mut Node) -> TcpStream {
     let (own, target) = (node(2), node(1));
     let addresses = addresses(other);
     let hello = Hello { store: STORE, node: own, target, threads: 2, addresses };
-    Greeting::Hello(hello).write(&mut stream).unwrap();
-    let (answer, _) = Answer::read(&mut stream).unwrap();
+    Greeting::Hello(hello).write(Versions::ALL, &mut stream).unwrap();
+    let (answer, _) = Answer::read(Versions::ALL, &mut stream).unwrap();
     assert_eq!(answer, Answer::Welcome { store: STORE, node: node(1), threads: 2 });
     stream
 }
@@ -453,7 +459,7 @@ fn clients_of_another_protocol_get_words_for_the_log() {
     let mut stream = TcpStream::connect(first.address).unwrap();
     stream.set_read_timeout(Some(WITHIN)).unwrap();
     stream.write_all(b"*1\r\n$4\r\nPING\r\n").unwrap();
-    let (answer, _) = Answer::read(&mut stream).unwrap();
+    let (answer, _) = Answer::read(Versions::ALL, &mut stream).unwrap();
     assert!(matches!(&answer, Answer::Refusal(words) if words.contains("SCURNODE")), "{answer:?}");
     let told = first.wait_strange();
     assert!(told.contains("Name the port for nodes"), "{told}");
@@ -497,8 +503,10 @@ fn a_full_queue_drops_and_does_not_wait() {
     let fake = bind();
     first.peers.set(&[first.place(), (node(2), fake.local_addr().unwrap())]);
     let (mut stream, _) = fake.accept().unwrap();
-    Greeting::read(&mut stream).unwrap();
-    Answer::Welcome { store: STORE, node: node(2), threads: 2 }.write(&mut stream).unwrap();
+    Greeting::read(Versions::ALL, &mut stream).unwrap();
+    Answer::Welcome { store: STORE, node: node(2), threads: 2 }
+        .write(Versions::ALL, &mut stream)
+        .unwrap();
     // A packet as long as the whole queue is accepted only if the queue is empty.
     let long = packet(0, &[40 << 20]);
     while !first.peers.send(node(2), long.clone()) {
@@ -521,9 +529,11 @@ fn dialled(first: &mut Node, highest: u16) -> TcpStream {
     let fake = bind();
     first.peers.set(&[first.place(), (node(2), fake.local_addr().unwrap())]);
     let (mut stream, _) = fake.accept().unwrap();
-    Greeting::read(&mut stream).unwrap();
+    Greeting::read(Versions::ALL, &mut stream).unwrap();
     let mut welcome = Vec::new();
-    Answer::Welcome { store: STORE, node: node(2), threads: 2 }.write(&mut welcome).unwrap();
+    Answer::Welcome { store: STORE, node: node(2), threads: 2 }
+        .write(Versions::ALL, &mut welcome)
+        .unwrap();
     welcome[10..12].copy_from_slice(&highest.to_le_bytes());
     stream.write_all(&welcome).unwrap();
     while !first.peers.send(node(2), packet(7, &[])) {
@@ -547,6 +557,36 @@ fn a_node_tells_its_clock_before_all_else_to_those_who_understand_it() {
     let mut first = Node::start(1);
     let mut stream = dialled(&mut first, 1);
     assert_eq!(packet::read_packet(&mut stream).unwrap(), Some(packet(7, &[])));
+}
+
+/// The node of an older version learns it before it gets an entry that it cannot read.
+#[test]
+fn a_node_of_an_older_version_is_refused_once_the_group_requires_a_later_one() {
+    let mut first = Node::start(1);
+    let stream = dialled(&mut first, 3);
+    assert_eq!(first.peers.version(node(2)), Some(3));
+    assert_eq!(first.peers.version(node(3)), None);
+    first.peers.require(4);
+    drop(stream);
+    let fake = bind();
+    let address = fake.local_addr().unwrap();
+    first.peers.set(&[first.place(), (node(2), address)]);
+    let older = Versions { lowest: 1, highest: 3 };
+    let (mut stream, _) = fake.accept().unwrap();
+    let words = "versions 4 to 5 of the protocol between nodes, and this one 1 to 3";
+    match Greeting::read(older, &mut stream) {
+        Err(greeting::Unreadable::Words(text)) => assert!(text.contains(words), "{text}"),
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(first.peers.version(node(2)), None);
+    let mut stream = TcpStream::connect(first.address).unwrap();
+    stream.set_read_timeout(Some(WITHIN)).unwrap();
+    let (store, threads, addresses) = (STORE, 2, addresses(address));
+    let hello = Hello { store, node: node(2), target: node(1), threads, addresses };
+    Greeting::Hello(hello).write(older, &mut stream).unwrap();
+    let (answer, _) = Answer::read(older, &mut stream).unwrap();
+    let words = "speaks versions 1 to 3 of the protocol between nodes, and this one 4 to 5";
+    assert!(matches!(&answer, Answer::Refusal(text) if text.contains(words)), "{answer:?}");
 }
 
 #[test]

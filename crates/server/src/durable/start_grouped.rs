@@ -12,7 +12,8 @@ use scurry_engine::{
     Version, recover, shown_by_snapshots, survey_group,
 };
 use scurry_group::peers::{
-    self, Accepted, Identity, JoinRequest, Sockets, ask_to_join, find_seeking_member,
+    self, Accepted, Identity, JoinRequest, PROTOCOL_HIGHEST, Sockets, ask_to_join,
+    find_seeking_member,
 };
 use scurry_group::view::Addresses;
 use scurry_group::{ShardFiles, Start};
@@ -89,6 +90,14 @@ fn open_node(
     }
     if manifest.threads != plan.threads {
         return Err(StartError::GroupThreads { here: plan.threads, group: manifest.threads });
+    }
+    let required = store.required_protocol()?;
+    if required > PROTOCOL_HIGHEST {
+        return Err(StartError::Group(format!(
+            "{} was written by a newer Scurry, in a group whose nodes speak version {required} of the protocol between \
+             nodes; this one speaks up to {PROTOCOL_HIGHEST}: start the newer one",
+            plan.path.display()
+        )));
     }
     let least = store.least(&manifest)?;
     store.require_reach(&manifest)?;
@@ -168,6 +177,7 @@ fn open_node(
         store: manifest.log(0).id,
         threads: manifest.threads,
         addresses: group.addresses,
+        required,
     };
     let path = store.clone();
     let rebuild = move |core: u16, sequence: Sequence| {
@@ -177,7 +187,7 @@ fn open_node(
         recover_to(&mut directory, log, config.clone(), sequence).map_err(|error| error.to_string())
     };
     let (writes, files_of, retires) = (store.clone(), store.clone(), store.clone());
-    let keeps = store.clone();
+    let (keeps, requires) = (store.clone(), store.clone());
     let (own, founder) = (file.node, file.founder);
     let write = move |members: &GroupMembers| {
         let members = members.members.clone();
@@ -192,6 +202,9 @@ fn open_node(
         manifest,
         members: GroupMembers { members: file.members },
         write: Box::new(write),
+        require: Box::new(move |version| {
+            requires.require_protocol(version).map_err(|error| error.to_string())
+        }),
         retire: Box::new(move |why: &str| retires.retire(why).map_err(|error| error.to_string())),
         keep: Box::new(move |name: &str, text: &str| {
             keeps.keep_text(name, text).map_err(|error| error.to_string())
@@ -317,6 +330,7 @@ fn join(
         node: node_id(own.id)?,
         replaces: group.settings.replaces,
         addresses: group.addresses.clone(),
+        observes: group.settings.observer,
     };
     tracing::info!(
         "the directory is empty: if there is no group yet, begin one here, once, with `scurry replica init --dir {}`",

@@ -95,7 +95,8 @@ pub(super) fn node_with(number: u64, files: &NodeTlsSettings) -> Node {
 /// Asks a node to join, and is refused. Returns the text that this node gets, and the text that the other node reports.
 fn join_refused(door: &Node, dialler: &Sockets) -> (String, String) {
     let peer = (HERE.parse::<IpAddr>().unwrap(), 1).into();
-    let request = JoinRequest { node: node(2), replaces: None, addresses: addresses(peer) };
+    let request =
+        JoinRequest { node: node(2), replaces: None, addresses: addresses(peer), observes: false };
     let told = ask_to_join(&[door.address], &request, &|| false, dialler).unwrap_err();
     let heard = door.heard.recv_timeout(WITHIN).expect("it is told");
     let Inbound::Strange { text } = heard else { panic!("{heard:?}") };
@@ -126,7 +127,8 @@ fn a_node_is_admitted_over_tls() {
     let address = door.address;
     let dialler = sockets(&authority.sign("dialler"));
     let peer = (HERE.parse::<IpAddr>().unwrap(), 1).into();
-    let request = JoinRequest { node: node(2), replaces: None, addresses: addresses(peer) };
+    let request =
+        JoinRequest { node: node(2), replaces: None, addresses: addresses(peer), observes: false };
     let asked = request.clone();
     let asks = std::thread::spawn(move || ask_to_join(&[address], &asked, &|| false, &dialler));
     let (came, answer) = door.wait(|inbound| match inbound {

@@ -61,6 +61,8 @@ pub(crate) fn view(own: u64, leader: Option<u64>, threads: u16) -> View {
         shown_ms: 0,
         tick_ms: 30,
         clock_off_ms: -3,
+        required: 4,
+        waits: None,
         members: (1..=3).map(member).collect(),
         shards: vec![shard; threads.into()],
     }

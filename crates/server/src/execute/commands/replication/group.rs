@@ -145,6 +145,8 @@ pub(super) fn lines(view: &View, now_ms: i64, lines: &mut Lines) {
     let can_lose = why.map_or("yes".to_owned(), |why| format!("no, {why}"));
     lines.line("can_lose_a_node", can_lose);
     lines.line("clock_off_ms", view.clock_off_ms);
+    let waits = view.waits.as_ref().map_or(String::new(), |why| format!(", more waits: {why}"));
+    lines.line("protocol", format_args!("{}{waits}", view.required));
     for (number, member) in view.members.iter().enumerate() {
         let word = |is: bool| if is { "yes" } else { "no" };
         let addresses = &member.addresses;
@@ -237,6 +239,7 @@ mod tests {
             "scurry_group_node:0000000000000001",
             "can_lose_a_node:yes",
             "clock_off_ms:-3",
+            "protocol:4",
             "member2:id=0000000000000003,votes=yes,observes=no,connected=yes,heard=yes,peer=10.0.0.3:7389,\
              ip=10.0.0.3,port=6389,lag=5",
             "shard1:role=leader,term=7,leader=0000000000000001,serves=yes,committed=100,stored=101,\
@@ -255,6 +258,8 @@ mod tests {
         };
         let still = said(|_| {}, 1_001);
         assert!(still.contains("no, this node has not looked at its group for 1001 ms"), "{still}");
+        let waits = said(|view| view.waits = Some("node 3 is away".to_owned()), 0);
+        assert!(waits.contains("protocol:4, more waits: node 3 is away\r\n"), "{waits}");
         let lost = said(|view| view.members[2].is_connected = false, 0);
         assert!(lost.contains("can_lose_a_node:no, no connection to node"), "{lost}");
         let silent = said(|view| view.members[2].health = None, 0);
