@@ -276,7 +276,8 @@ impl Core {
             || self.node.durable.is_busy()
             || (!self.postponed.is_empty()
                 || !self.node.calls.is_empty()
-                || !self.node.transfer_steps.is_empty())
+                || !self.node.transfer_steps.is_empty()
+                || !self.node.transfer_results.is_empty())
                 && !self.node.is_congested()
             // Queued connections go on when the log has written some of its backlog.
             || !std::mem::take(&mut self.congested) && !self.queue.is_empty();

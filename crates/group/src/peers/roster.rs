@@ -7,6 +7,7 @@ use super::packet::{Packet, Subject, write_packets};
 use super::socket::{DialledSocket, Socket, Sockets};
 use super::versions::{CLOCKS_SINCE, DIGESTS_SINCE, HEALTH_SINCE, Versions};
 use super::{Enter, Identity, Inbound, Inbox};
+use crate::clock::Clock;
 use crate::clocks::{ClockSchedule, Clocks};
 use scurry_codec::ByteCount;
 use scurry_consensus::replica::NodeId;
@@ -438,6 +439,10 @@ pub(super) fn check_threads(theirs: u16, own: u16) -> Result<(), String> {
 
 /// Most bytes that are queued for one node. A longer packet is accepted only by an empty queue.
 const WAITING_LEN_MAX: ByteCount = ByteCount(16 << 20);
+/// Least bytes of entries and snapshots that may be queued for a node behind a slow link.
+const ROOM_MIN: ByteCount = ByteCount(64 << 10);
+/// A write that takes longer shows how much the link carries in this time.
+const WRITE_NS_LONG: u64 = 500_000_000;
 /// The first pause before another attempt. Each further one is twice as long.
 const PAUSE_FIRST: Duration = Duration::from_millis(20);
 /// The longest pause after an attempt without an answer.
@@ -462,11 +467,13 @@ pub(super) struct Link {
     bell: Condvar,
 }
 
-#[derive(Default)]
 struct Waiting {
     packets: Vec<Packet>,
     /// Bytes of the queued packets, and of those that are being written.
     len: ByteCount,
+    /// Most bytes of packets with frames that are queued: about what the link carries in half a second. A replica sends
+    /// entries again that are not acknowledged, so behind a slow link a long queue would have most of them many times.
+    room: ByteCount,
     /// The version of the protocol that the connection uses. None without a connection: packets are then refused.
     connected: Option<u16>,
     /// The other side has closed the connection, so the thread has to end it.
@@ -476,6 +483,35 @@ struct Waiting {
     stopping: bool,
     /// The socket, even before it is connected, so that [`Link::stop`] can shut it down.
     socket: Option<TcpStream>,
+}
+
+impl Waiting {
+    fn new() -> Waiting {
+        Waiting {
+            packets: Vec::new(),
+            len: ByteCount(0),
+            room: WAITING_LEN_MAX,
+            connected: None,
+            over: false,
+            there: false,
+            stopping: false,
+            socket: None,
+        }
+    }
+}
+
+/// Returns the room for packets with frames after a write of so many bytes, from what it was before. A short write says
+/// little: it may have found room in the buffers of the system.
+fn room_after(room: ByteCount, written: ByteCount, took_ns: u64) -> ByteCount {
+    if took_ns > WRITE_NS_LONG {
+        let part = u128::from(written.0) * u128::from(WRITE_NS_LONG) / u128::from(took_ns);
+        let carried = u64::try_from(part).unwrap_or(u64::MAX);
+        return ByteCount(carried.clamp(ROOM_MIN.0, WAITING_LEN_MAX.0));
+    }
+    match written.0 >= room.0 / 2 {
+        true => ByteCount((2 * room.0).min(WAITING_LEN_MAX.0)),
+        false => room,
+    }
 }
 
 /// Why there is no connection.
@@ -494,7 +530,7 @@ impl From<io::Error> for NoLink {
 
 impl Link {
     pub(super) fn new(node: NodeId, address: SocketAddr) -> Link {
-        Link { node, address, waiting: Mutex::default(), bell: Condvar::new() }
+        Link { node, address, waiting: Mutex::new(Waiting::new()), bell: Condvar::new() }
     }
 
     fn waiting(&self) -> MutexGuard<'_, Waiting> {
@@ -512,7 +548,8 @@ impl Link {
             Subject::Digest | Subject::Committed => DIGESTS_SINCE,
             Subject::Replica | Subject::CatchUp | Subject::Clock => 0,
         };
-        if version < since || waiting.len > ByteCount(0) && waiting.len + len > WAITING_LEN_MAX {
+        let most = if packet.bodies.is_empty() { WAITING_LEN_MAX } else { waiting.room };
+        if version < since || waiting.len > ByteCount(0) && waiting.len + len > most {
             return false;
         }
         waiting.len += len;
@@ -552,8 +589,8 @@ impl Link {
                 Ok((mut socket, version)) => {
                     (pause, said, refusals) = (PAUSE_FIRST, String::new(), 0);
                     roster.dialled(self, true);
-                    let ended = self
-                        .use_up(&mut socket, (version >= CLOCKS_SINCE).then_some(&*roster.clocks));
+                    let clocks = (version >= CLOCKS_SINCE).then_some(&*roster.clocks);
+                    let ended = self.use_up(&mut socket, clocks, roster.sockets.clock);
                     tracing::debug!(node = %self.node, "a connection has ended: {ended:?}");
                     roster.dialled(self, false);
                     PAUSE_MAX
@@ -608,7 +645,7 @@ impl Link {
     }
 
     /// Writes packets until the connection ends. A second thread notices its end while there is nothing to write.
-    fn use_up(&self, socket: &mut Socket, clocks: Option<&Clocks>) -> io::Result<()> {
+    fn use_up(&self, socket: &mut Socket, clocks: Option<&Clocks>, clock: Clock) -> io::Result<()> {
         let copy = socket.copy()?;
         thread::scope(|scope| {
             let watcher = thread::Builder::new().name(format!("at-node-{}", self.node));
@@ -619,7 +656,7 @@ impl Link {
                 self.waiting().over = true;
                 self.bell.notify_one();
             })?;
-            let outcome = self.write(socket, clocks);
+            let outcome = self.write(socket, clocks, clock);
             socket.close();
             outcome
         })
@@ -627,7 +664,7 @@ impl Link {
 
     /// Writes packets and this node's clock, if the other side understands it, until the connection ends or has to end.
     /// The clock is written first, so that a node which gets a vote from this one has its clock already.
-    fn write(&self, socket: &mut Socket, clocks: Option<&Clocks>) -> io::Result<()> {
+    fn write(&self, socket: &mut Socket, clocks: Option<&Clocks>, clock: Clock) -> io::Result<()> {
         let mut telling = ClockSchedule::default();
         loop {
             if let Some(own) = clocks.map(Clocks::own) {
@@ -648,9 +685,13 @@ impl Link {
             if packets.is_empty() {
                 continue;
             }
+            let begun_ns = clock.monotonic_ns();
             write_packets(&packets, socket)?;
+            let took_ns = clock.monotonic_ns().saturating_sub(begun_ns);
             let len = packets.iter().map(Packet::len).sum();
-            self.waiting().len -= len;
+            let mut waiting = self.waiting();
+            waiting.len -= len;
+            waiting.room = room_after(waiting.room, len, took_ns);
         }
     }
 }
@@ -660,4 +701,22 @@ pub(super) fn start(link: &Arc<Link>, roster: &Arc<Roster>) -> io::Result<JoinHa
     let (link, roster) = (Arc::clone(link), Arc::clone(roster));
     let name = format!("to-node-{}", link.node);
     thread::Builder::new().name(name).spawn(move || link.run(&roster))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Behind 512 kbit/s, 16 MiB of queued entries would take four minutes, and each of them would be sent many times.
+    #[test]
+    fn a_slow_link_has_room_for_what_it_carries_in_half_a_second() {
+        let [second, short] = [1_000_000_000, 1_000_000];
+        let room = room_after(WAITING_LEN_MAX, ByteCount(640_000), 10 * second);
+        assert_eq!(room, ROOM_MIN, "32,000 bytes in half a second are less than the least");
+        let room = room_after(WAITING_LEN_MAX, ByteCount(4_000_000), 2 * second);
+        assert_eq!(room, ByteCount(1_000_000));
+        assert_eq!(room_after(room, ByteCount(1_000), short), room, "a heartbeat says nothing");
+        assert_eq!(room_after(room, ByteCount(600_000), short), ByteCount(2_000_000));
+        assert_eq!(room_after(WAITING_LEN_MAX, WAITING_LEN_MAX, short), WAITING_LEN_MAX);
+    }
 }

@@ -87,7 +87,7 @@ impl Core {
             }
             Message::TransferResult(mail, result) => {
                 self.node.note_transfer_mail(&mail);
-                self.node.finish_step(&mail.step, result);
+                self.node.transfer_results.push_back((mail, result));
             }
             Message::Monitor(lines) => self.show(&lines),
             Message::Invalidate(news) => self.invalidate(&news),

@@ -18,7 +18,7 @@ use crate::net::fault::Faults;
 use crate::settings::Settings;
 use crate::shared::Shared;
 use crate::users::PasswordChecks;
-use scurry_engine::{Courier, Key, PROBE_LEN_MAX, Shard};
+use scurry_engine::{Courier, Key, PROBE_LEN_MAX, Shard, StepResult};
 use scurry_group::view::View;
 use scurry_group::{APART_MS_MAX, Clock, Member, Reading};
 use scurry_ledger::{Answer, Time};
@@ -67,6 +67,8 @@ pub(crate) struct Node {
     pub(crate) flushed_at: Time,
     /// Steps of other cores' transfers that wait to be executed here.
     pub(crate) transfer_steps: VecDeque<Box<TransferMail>>,
+    /// Results of this core's steps, which wait as long as nothing may be executed.
+    pub(crate) transfer_results: VecDeque<(Box<TransferMail>, StepResult)>,
     /// Doors that have replies to hand out, to be woken at the end of the turn.
     pub(crate) answered_doors: Vec<Arc<ReplyQueue>>,
     /// Where passwords are handed in to be checked.
@@ -136,6 +138,7 @@ impl Node {
             courier: Courier::default(),
             flushed_at: Time(i64::MIN),
             transfer_steps: VecDeque::new(),
+            transfer_results: VecDeque::new(),
             answered_doors: Vec::new(),
             desk,
             faults: Faults::default(),

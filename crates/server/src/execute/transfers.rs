@@ -11,7 +11,8 @@ impl Node {
     /// Sends the steps that transfers of this core's accounts need. Steps on this core's own accounts are executed at
     /// once: one log has both accounts, in this order.
     pub(crate) fn send_transfer_steps(&mut self) {
-        if !self.shard.has_waiting_transfers() || !self.durable.executes() {
+        // A paused core executes nothing: its group gives the next sequence to an entry of its own.
+        if !self.shard.has_waiting_transfers() || !self.durable.executes() || self.is_congested() {
             return;
         }
         let term = self.term_of(self.core);
@@ -31,8 +32,15 @@ impl Node {
         }
     }
 
-    /// Executes the steps that other cores have sent, and sends back their results.
+    /// Takes the results of this core's steps to its accounts. Executes the steps that other cores have sent, and sends
+    /// back their results.
     pub(crate) fn execute_transfer_steps(&mut self) {
+        while !self.is_congested()
+            && !self.is_frame_long()
+            && let Some((mail, result)) = self.transfer_results.pop_front()
+        {
+            self.finish_step(&mail.step, result);
+        }
         while !self.is_congested()
             && !self.is_frame_long()
             && let Some(mail) = self.transfer_steps.pop_front()
@@ -52,7 +60,7 @@ impl Node {
 
     /// Takes the result of a step to the payer's account. While nothing can be written there, the step is taken again
     /// later.
-    pub(crate) fn finish_step(&mut self, step: &PayeeStep, result: StepResult) {
+    fn finish_step(&mut self, step: &PayeeStep, result: StepResult) {
         let result = if self.executes_writes() { result } else { StepResult::Unknown };
         self.durable.note_shown();
         let term = self.term_of(self.core);

@@ -219,7 +219,8 @@ fn catch_up(scene: &mut FaultContext<'_>, id: &str) -> Result<()> {
         let before = lag;
         scene.group.until("the observer comes nearer", |group| {
             let now = group.lag_of(id).context("its lag is unknown")?;
-            ensure!(now == 0 || now < before, "it is {now} entries behind");
+            let own = group.fourth.as_ref().map(Member::status);
+            ensure!(now == 0 || now < before, "{now} entries: {own:?}, {:?}", group.statuses());
             lag = now;
             Ok(())
         })?;
