@@ -12,6 +12,7 @@ use crate::site;
 use crate::stalls;
 use crate::steps::Outcome;
 use crate::tidy;
+use crate::upgrade;
 use anyhow::{Context, Result};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -69,6 +70,7 @@ pub(crate) const ALL: Gate = Gate {
         ("stalls", stalls),
         ("lab", lab::run),
         ("cluster-test", cluster_test),
+        ("upgrade", upgrade::step),
         ("many-seeds", many_seeds),
         ("fuzz", |host| fuzz::run(host, fuzz::SECONDS_LONG)),
         ("mutants", mutants::all),
@@ -244,7 +246,7 @@ fn module(host: &Host, name: &str, features: &[&str]) -> Result<PathBuf> {
 }
 
 /// Returns the test runner: each test has its own process, and shared binaries are built beforehand.
-fn nextest(host: &Host, words: &[&str]) -> Result<Command> {
+pub(crate) fn nextest(host: &Host, words: &[&str]) -> Result<Command> {
     // Most tests wait for servers, so twice as many tests as processors do not take longer each.
     let threads = 2 * std::thread::available_parallelism().map_or(1, usize::from);
     let run = ["run", "--locked", "--test-threads", &threads.to_string()];

@@ -21,6 +21,7 @@ mod stalls;
 mod steps;
 mod tidy;
 mod torture;
+mod upgrade;
 
 use anyhow::{Result, bail};
 use host::Host;
