@@ -342,9 +342,7 @@ impl<'a> Load<'a> {
             self.acknowledged.add(request.account, request.units())?;
             self.counts.expired += u64::from(request.asked == Asked::ReserveBriefly);
             if request.has_id() && self.random.one_in(REPEAT_ONE_IN) {
-                let repeat =
-                    Request { is_repeat: true, is_in_doubt: false, due_ns: now, ..request };
-                self.again.push_back((now, repeat));
+                self.again.push_back((now, request.repeated(now)));
                 return Ok(());
             }
         }
