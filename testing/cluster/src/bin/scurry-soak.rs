@@ -31,7 +31,7 @@ struct Arguments {
     #[arg(long, value_name = "SECONDS", default_value_t = 600)]
     backup_every: u64,
     /// Growth of a thread's log after which it writes a snapshot
-    #[arg(long, value_name = "SIZE", default_value = "128mb")]
+    #[arg(long, value_name = "SIZE", default_value = "512mb")]
     snapshot_log: String,
     /// Directory of the group, from which the next piece goes on [default: `group` beside the results]
     #[arg(long)]
@@ -67,6 +67,7 @@ fn main() -> Result<()> {
         no_network,
         interrupted: interrupted.clone(),
     };
+    settings.ensure_usable()?;
     let mut results = SoakResults::open(&arguments.results, &arguments.commit)?;
     let outcome = soak(&binary, &settings);
     let kept = || format!("what is left of the group is in {}", settings.directory.display());

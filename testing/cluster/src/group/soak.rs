@@ -89,8 +89,26 @@ pub struct SoakSettings {
     pub interrupted: Arc<AtomicBool>,
 }
 
+impl SoakSettings {
+    /// Fails if the directory has a group from which no piece with these settings can go on.
+    pub fn ensure_usable(&self) -> Result<()> {
+        let Some(kept) = Kept::read(&self.directory)? else { return Ok(()) };
+        let shown = self.directory.display();
+        ensure!(
+            kept.is_clean,
+            "the last piece in {shown} did not end: look at it, then remove it or name another directory"
+        );
+        ensure!(
+            kept.accounts == self.accounts,
+            "the group in {shown} has {} accounts: say so, or name another directory",
+            kept.accounts
+        );
+        Ok(())
+    }
+}
+
 /// Runs a piece: starts the group or goes on with it, loads it under faults, audits it and stops it. Fails if anything is
-/// wrong. None if it is interrupted before the load began: the group is then of no use.
+/// wrong. None if it is interrupted before the first load began: the group is then of no use.
 pub fn soak(binary: &Binary, settings: &SoakSettings) -> Result<Option<Piece>> {
     let mut remarks = Vec::new();
     let (mut kept, mut group, acknowledged) = begin(binary, settings, &mut remarks)?;
@@ -110,14 +128,14 @@ pub fn soak(binary: &Binary, settings: &SoakSettings) -> Result<Option<Piece>> {
     kept.rate = match (settings.rate, kept.rate) {
         (Some(rate), _) | (None, Some(rate)) => Some(rate),
         (None, None) => {
-            let most = load.measure(MEASURE)?;
-            eprintln!("a closed run has {most} answers a second");
+            let most = run::measure(&group, &mut load, MEASURE)?;
+            eprintln!("a closed run beside a reader of events has {most} answers a second");
             group.until_whole()?;
             Some(most * SHARE / 100)
         }
     };
     let rate = kept.rate.context("a rate")?;
-    if settings.interrupted.load(Ordering::Relaxed) {
+    if is_new && settings.interrupted.load(Ordering::Relaxed) {
         return Ok(None);
     }
     eprintln!(
@@ -157,16 +175,6 @@ fn begin(
     // Waits of the group are not interrupted: a fault is undone, and a piece ended, to the end.
     let never = Arc::new(AtomicBool::new(false));
     if let Some(kept) = Kept::read(directory)? {
-        let shown = directory.display();
-        ensure!(
-            kept.is_clean,
-            "the last piece in {shown} did not end: look at it, then remove it or name another directory"
-        );
-        ensure!(
-            kept.accounts == settings.accounts,
-            "{shown} has {} accounts: say so, or name another directory",
-            kept.accounts
-        );
         let disk = if kept.has_devices { Disk::Kept } else { Disk::Plain };
         let group = Group::open(directory, binary, &setup(disk), kept.first_port, &never)?;
         return Ok((kept, group, Acknowledged::read(&Kept::acknowledged(directory))?));

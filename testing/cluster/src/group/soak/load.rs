@@ -342,9 +342,7 @@ impl<'a> Load<'a> {
             self.acknowledged.add(request.account, request.units())?;
             self.counts.expired += u64::from(request.asked == Asked::ReserveBriefly);
             if request.has_id() && self.random.one_in(REPEAT_ONE_IN) {
-                let repeat =
-                    Request { is_repeat: true, is_in_doubt: false, due_ns: now, ..request };
-                self.again.push_back((now, repeat));
+                self.again.push_back((now, request.repeated(now)));
                 return Ok(());
             }
         }
@@ -356,15 +354,16 @@ impl<'a> Load<'a> {
     fn tell(&mut self, at_s: i64, took_ns: i64, signals: &Signals) {
         let recent = &self.recent;
         let rate = recent.count() as f64 * 1e9 / took_ns as f64;
+        let ms = |share| recent.quantile_us(share) as f64 / 1e3;
         let behind_ms = signals.behind_ns.load(Ordering::Relaxed) / 1_000_000;
         let class = signals.windows().class_since(ns());
         let during = if class == OUTSIDE { "" } else { ", a fault is under way" };
         eprintln!(
-            "{at_s} s: {rate:.0} answers a second, p50 {} us, p99 {} us, p99.9 {} us, {} under way, {behind_ms} ms \
-             late{during}",
-            recent.quantile_us(0.5),
-            recent.quantile_us(0.99),
-            recent.quantile_us(0.999),
+            "{at_s} s: {rate:.0} answers a second, p50 {:.2} ms, p99 {:.2} ms, p99.9 {:.2} ms, {} under way, {behind_ms} \
+             ms late{during}",
+            ms(0.5),
+            ms(0.99),
+            ms(0.999),
             self.in_flight(),
         );
         self.recent.clear();

@@ -37,8 +37,10 @@ pub(super) struct Request {
     pub(super) account: u32,
     /// Number in the id of its transaction or session.
     pub(super) serial: u64,
-    /// Time at which it was due, ns.
+    /// Time at which it was due, for one that is sent once more the second time, ns.
     pub(super) due_ns: i64,
+    /// Time at which it was first due, ns.
+    pub(super) begun_ns: i64,
     /// Time at which it was last sent, ns.
     pub(super) sent_ns: i64,
     /// Units that the account had used when it was first sent.
@@ -68,11 +70,17 @@ impl Request {
             account,
             serial,
             due_ns,
+            begun_ns: due_ns,
             sent_ns: 0,
             used: None,
             is_in_doubt: false,
             is_repeat: false,
         }
+    }
+
+    /// Returns the same request to send once more from this time on, after it was acknowledged.
+    pub(super) fn repeated(self, due_ns: i64) -> Request {
+        Request { due_ns, is_repeat: true, is_in_doubt: false, ..self }
     }
 
     /// Reports whether a request that is sent again must get its stored answer.
@@ -202,8 +210,8 @@ impl Request {
         }
         let begins = |code: &str| matches!(&error, Value::Error(text) if text.starts_with(code));
         let was_sent = self.is_in_doubt || self.is_repeat;
-        // A session that was left to expire has done so before this answer.
-        let is_over = now_ns - self.due_ns >= BRIEF_MS * 1_000_000;
+        // A session that was left to expire may have done so before this answer.
+        let is_over = now_ns - self.begun_ns >= BRIEF_MS * 1_000_000;
         let is_right = match self.asked {
             Asked::Create => was_sent && begins("ACCOUNT_EXISTS "),
             Asked::ReserveBriefly => was_sent && is_over && begins("SESSION_EXISTS "),
@@ -263,10 +271,11 @@ mod tests {
         let brief = Request { is_in_doubt: true, ..Request::new(Asked::ReserveBriefly, 1, 2, 0) };
         let ended = b"-SESSION_EXISTS 31 it has ended\r\n";
         assert_eq!(meaning(&brief, ended), Meaning::Done);
-        assert!(matches!(
-            meaning(&Request { due_ns: 2_000_000_000, ..brief }, ended),
-            Meaning::Wrong(_)
-        ));
+        let young = Request::new(Asked::ReserveBriefly, 1, 2, 2_000_000_000);
+        let young = Request { is_in_doubt: true, ..young };
+        assert!(matches!(meaning(&young, ended), Meaning::Wrong(_)));
+        assert_eq!(meaning(&brief.repeated(2_000_000_000), ended), Meaning::Done);
+        assert!(matches!(meaning(&young.repeated(3_000_000_000), ended), Meaning::Wrong(_)));
     }
 
     #[test]

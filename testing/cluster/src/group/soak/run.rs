@@ -6,6 +6,7 @@ use super::samples::Sample;
 use super::window::{OUTSIDE, Signals};
 use super::{SoakSettings, backups, doors, watch};
 use crate::group::fault::{Fault, FaultContext};
+use crate::group::member::Member;
 use crate::group::{Group, NODES};
 use crate::wait::WatchedProcesses;
 use anyhow::{Context, Result, anyhow};
@@ -38,7 +39,7 @@ pub(super) fn run(
     let signals = Signals::default();
     let nodes: Vec<_> = group.nodes.iter().map(|node| node.main().place()).collect();
     let doors: Vec<_> = group.nodes.iter().map(|node| node.door().place()).collect();
-    let stores: Vec<_> = group.nodes.iter().map(|node| node.store()).collect();
+    let stores: Vec<_> = group.nodes.iter().map(Member::store).collect();
     let backup = settings.directory.join("backup");
     let kinds = faults.iter().map(|fault| FaultWindows::new(*fault)).collect();
     let mut piece = Piece {
@@ -49,6 +50,7 @@ pub(super) fn run(
         ..Piece::default()
     };
     let start_ns = ns();
+    let end_ns = start_ns + i64::try_from(settings.time.as_nanos())?;
     let classes = faults.len() + 1;
     let latencies = thread::scope(|scope| {
         let load = scope.spawn(|| fails(&signals, || load.run(rate, classes, &signals)));
@@ -59,7 +61,8 @@ pub(super) fn run(
             fails(&signals, || backups::make(binary, &stores, &backup, every, &signals))
         });
         let outcome = fails(&signals, || {
-            Course { settings, group, signals: &signals, piece: &mut piece, start_ns }.run(faults)
+            let piece = &mut piece;
+            Course { settings, group, signals: &signals, piece, start_ns, end_ns }.run(faults)
         });
         signals.stop();
         piece.load_ms = u64::try_from((ns() - start_ns) / 1_000_000)?;
@@ -87,6 +90,24 @@ pub(super) fn run(
     Ok(piece)
 }
 
+/// Finds the highest rate, answers in a second: of a closed load, while events are read and doors are asked as they are
+/// later.
+pub(super) fn measure(group: &Group, load: &mut Load<'_>, time: Duration) -> Result<u32> {
+    let signals = Signals::default();
+    let nodes: Vec<_> = group.nodes.iter().map(|node| node.main().place()).collect();
+    let doors: Vec<_> = group.nodes.iter().map(|node| node.door().place()).collect();
+    thread::scope(|scope| {
+        let watch = scope.spawn(|| watch::follow(&nodes, &signals));
+        let doors = scope.spawn(|| doors::visit(&doors, &signals));
+        let most = load.measure(time);
+        signals.stop();
+        let ended = |_| anyhow!("a part of the measurement has panicked");
+        watch.join().map_err(ended).flatten()?;
+        doors.join().map_err(ended).flatten()?;
+        most
+    })
+}
+
 /// Runs a part of the piece, whose failure ends the others.
 fn fails<T>(signals: &Signals, part: impl FnOnce() -> Result<T>) -> Result<T> {
     let outcome = part();
@@ -112,19 +133,19 @@ struct Course<'a> {
     signals: &'a Signals,
     piece: &'a mut Piece,
     start_ns: i64,
+    end_ns: i64,
 }
 
 impl Course<'_> {
     fn run(mut self, faults: &[Fault]) -> Result<()> {
         let (settings, mut random) = (self.settings, Random::new(self.settings.seed));
         let every_ns = i64::try_from(settings.every.as_nanos())?;
-        let end_ns = self.start_ns + i64::try_from(settings.time.as_nanos())?;
         let (mut fault_ns, mut sample_s, mut hour_s) = (self.start_ns + every_ns, 0, HOUR_S);
         let mut turns = (0..faults.len()).cycle();
         self.sample("start")?;
-        while ns() < end_ns && !self.is_over() {
+        while ns() < self.end_ns && !self.is_over() {
             // A window at the end would be cut short.
-            if ns() >= fault_ns && ns() + every_ns / 2 < end_ns {
+            if ns() >= fault_ns && ns() + every_ns / 2 < self.end_ns {
                 let turn = turns.next().context("there are no faults")?;
                 self.inflict(turn, faults[turn], &mut random)?;
                 fault_ns = ns().max(fault_ns + every_ns);
@@ -169,7 +190,8 @@ impl Course<'_> {
         self.group.until_whole().with_context(|| format!("after {}", fault.name()))?;
         let whole_ns = ns();
         while self.signals.behind_ns.load(Ordering::Relaxed) > BEHIND_NS
-            && !self.signals.has_failed()
+            && !self.is_over()
+            && ns() < self.end_ns
         {
             if ns() - whole_ns > CATCH_UP_NS_MAX {
                 remarks.push("the load did not catch up for two minutes".to_owned());
