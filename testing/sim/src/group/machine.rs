@@ -2,10 +2,12 @@
 
 use super::asks::Request;
 use super::running::{BALLOT, NodeProcess};
+use super::versions::NEWER;
 use crate::SimDisk;
 use crate::SimFile;
 use crate::reach::REACH;
 use scurry_consensus::replica::NodeId;
+use scurry_consensus::shard::RequiredVersion;
 use scurry_engine::{Disk, File, LogBallot, LogId, LogReach, Vote};
 use std::collections::VecDeque;
 use std::io;
@@ -21,6 +23,10 @@ pub(super) struct Machine {
     pub(super) is_paused: bool,
     /// True while its disk stalls.
     pub(super) is_stalled: bool,
+    /// The version of the protocol between nodes that the node speaks.
+    pub(super) speaks: u16,
+    /// The version that each node of its group has to speak, as noted on its disk.
+    pub(super) required: RequiredVersion,
     /// True when the node was replaced. It may run until the group removes it, and is not started again.
     pub(super) is_gone: bool,
     pub(super) running: Option<Box<NodeProcess>>,
@@ -49,6 +55,8 @@ impl Machine {
             starts: 0,
             is_paused: false,
             is_stalled: false,
+            speaks: NEWER,
+            required: RequiredVersion::new(1, Box::new(|_| Ok(()))),
             is_gone: false,
             running: None,
             inbox: VecDeque::new(),

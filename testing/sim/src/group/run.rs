@@ -4,6 +4,7 @@ use super::counts::GroupCounts;
 use super::machine::Machine;
 use super::plan::GroupTheme;
 use super::trio::{GroupSim, NODES};
+use super::versions::{NEWER, OLDER};
 use crate::Failure;
 use crate::world::CheckResult;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -37,8 +38,10 @@ pub fn run(theme: GroupTheme, seed: u64) -> Result<GroupReport, Failure> {
 
 impl GroupSim {
     fn run(&mut self) -> CheckResult {
+        let speaks = if self.versions.one_in(2) { OLDER } else { NEWER };
         for _ in 0..NODES {
             self.add_node()?;
+            self.machines.values_mut().for_each(|machine| machine.speaks = speaks);
         }
         // The group forms before any fault is injected.
         self.settle()?;
