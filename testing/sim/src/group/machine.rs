@@ -2,7 +2,6 @@
 
 use super::asks::Request;
 use super::running::{BALLOT, NodeProcess};
-use super::versions::NEWER;
 use crate::SimDisk;
 use crate::SimFile;
 use crate::reach::REACH;
@@ -11,6 +10,10 @@ use scurry_consensus::shard::RequiredVersion;
 use scurry_engine::{Disk, File, LogBallot, LogId, LogReach, Vote};
 use std::collections::VecDeque;
 use std::io;
+
+/// The versions of the protocol that older and newer nodes speak.
+pub(super) const OLDER: u16 = 3;
+pub(super) const NEWER: u16 = 4;
 
 /// A node of the group.
 pub(super) struct Machine {

@@ -1,9 +1,9 @@
 //! Adds, starts and crashes nodes.
 
-use super::machine::Machine;
+use super::machine::{Machine, OLDER};
 use super::running::{NodeProcess, StartParameters};
 use super::trio::GroupSim;
-use super::versions::{OLDER, check_version};
+use super::versions::check_version;
 use crate::world::CheckResult;
 use crate::{Crash, Faults, SimDisk};
 use scurry_consensus::replica::{NodeId, Settings};

@@ -1,10 +1,9 @@
 //! One run of three nodes: a scheduler, driven by the seed, and the result.
 
 use super::counts::GroupCounts;
-use super::machine::Machine;
+use super::machine::{Machine, NEWER, OLDER};
 use super::plan::GroupTheme;
 use super::trio::{GroupSim, NODES};
-use super::versions::{NEWER, OLDER};
 use crate::Failure;
 use crate::world::CheckResult;
 use std::panic::{AssertUnwindSafe, catch_unwind};

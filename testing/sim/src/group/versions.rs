@@ -1,14 +1,11 @@
 //! Versions of the nodes: an operator upgrades a node when it starts, and takes that back while another one has the older
 //! version. An older node reads no digests of memory (docs/adr/0050-what-is-new-waits.md).
 
-use super::machine::Machine;
+use super::machine::{Machine, NEWER, OLDER};
 use super::trio::{GroupSim, NODES};
 use crate::world::CheckResult;
 use scurry_consensus::replica::NodeId;
 
-/// The versions of the protocol that older and newer nodes speak.
-pub(super) const OLDER: u16 = 3;
-pub(super) const NEWER: u16 = 4;
 /// Least ticks between two passes in which the memory of the nodes is compared.
 const DIGEST_ROUND_TICKS: u32 = 3;
 
