@@ -70,7 +70,7 @@ pub(crate) const ALL: Gate = Gate {
         ("stalls", stalls),
         ("lab", lab::run),
         ("cluster-test", cluster_test),
-        ("upgrade", upgrade::step),
+        ("upgrade", upgrade_test),
         ("many-seeds", many_seeds),
         ("fuzz", |host| fuzz::run(host, fuzz::SECONDS_LONG)),
         ("mutants", mutants::all),
@@ -246,7 +246,7 @@ fn module(host: &Host, name: &str, features: &[&str]) -> Result<PathBuf> {
 }
 
 /// Returns the test runner: each test has its own process, and shared binaries are built beforehand.
-pub(crate) fn nextest(host: &Host, words: &[&str]) -> Result<Command> {
+fn nextest(host: &Host, words: &[&str]) -> Result<Command> {
     // Most tests wait for servers, so twice as many tests as processors do not take longer each.
     let threads = 2 * std::thread::available_parallelism().map_or(1, usize::from);
     let run = ["run", "--locked", "--test-threads", &threads.to_string()];
@@ -255,6 +255,14 @@ pub(crate) fn nextest(host: &Host, words: &[&str]) -> Result<Command> {
     // its dependencies would have other features, and all of them would be built a second time.
     nextest.env("SCURRY_BIN", host.target_dir()?.join("debug/scurry"));
     Ok(nextest)
+}
+
+/// Upgrades groups from earlier versions.
+fn upgrade_test(host: &Host) -> Result<Outcome> {
+    let words =
+        ["--workspace", "--test", "replica", "--profile", "all", "-E", "test(/^upgrade::/)"];
+    let tests = nextest(host, &words)?;
+    upgrade::run(host, tests)
 }
 
 /// Tests a real cluster: one primary killed, one paused, slots moved.

@@ -1,6 +1,5 @@
 //! Builds earlier versions of the server, and upgrades groups from them and back under load.
 
-use crate::gates::nextest;
 use crate::host::Host;
 use crate::steps::Outcome;
 use anyhow::{Context, Result};
@@ -28,7 +27,7 @@ const BEFORE: [Before; 2] = [
 ];
 
 /// Builds both versions, once, and runs the tests that need them.
-pub(crate) fn step(host: &Host) -> Result<Outcome> {
+pub(crate) fn run(host: &Host, mut tests: Command) -> Result<Outcome> {
     let is_there = |before: &Before| {
         let commit = format!("{}^{{commit}}", before.commit);
         host.git_output(&["cat-file", "-e", &commit]).is_ok()
@@ -37,10 +36,6 @@ pub(crate) fn step(host: &Host) -> Result<Outcome> {
         let commit = missing.commit;
         return Ok(Outcome::Skipped(format!("no commit {commit} here: git fetch --unshallow")));
     }
-    let mut tests = nextest(
-        host,
-        &["--workspace", "--test", "replica", "--profile", "all", "-E", "test(/^upgrade::/)"],
-    )?;
     for Before { commit, variable } in BEFORE {
         tests.env(variable, build(host, commit)?);
     }

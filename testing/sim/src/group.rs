@@ -26,6 +26,7 @@ mod threads;
 mod trio;
 mod truth;
 mod turn;
+mod versions;
 
 pub use counts::GroupCounts;
 pub use memory::{AlteredRun, run_altered};

@@ -429,14 +429,23 @@ fn what_is_new_waits_until_all_nodes_know_it() {
     group.nodes.set_options(vec!["--observer".to_owned()]);
     group.nodes.begin_one_more();
     group.nodes.set_options(Vec::new());
-    group.nodes.until("the observer waits", || {
-        group.nodes.log(NODES).contains("it waits until all nodes run this one").then_some(())
-    });
+    group.nodes.until(
+        "the observer waits, or a node of the earlier version has refused it",
+        || {
+            let log = group.nodes.log(NODES);
+            let words =
+                ["it waits until all nodes run this one", "upgrade all nodes of the group first"];
+            words.iter().any(|words| log.contains(words)).then_some(())
+        },
+    );
     group.restart(last, now);
     group.nodes.until("all nodes know what is new", || {
         group.protocol().filter(|protocol| protocol == "4")
     });
     wait_until_compared(&group);
+    group.nodes.set_options(vec!["--observer".to_owned()]);
+    group.nodes.start_again(NODES);
+    group.nodes.set_options(Vec::new());
     group.nodes.until("the node observes", || {
         group.status(group.nodes.leader()).contains("votes=no,observes=yes").then_some(())
     });

@@ -44,6 +44,8 @@ pub struct GroupCounts {
     pub tolerated_losses: u64,
     /// Groups that reported that they cannot lose a node.
     pub warned: u64,
+    /// Starts of nodes with another version than before.
+    pub versions: u64,
     /// Digests of its memory that a leader has written.
     pub digests: u64,
     /// Comparisons of a follower's memory with a digest.
@@ -75,6 +77,7 @@ impl GroupCounts {
         self.joined += other.joined;
         self.tolerated_losses += other.tolerated_losses;
         self.warned += other.warned;
+        self.versions += other.versions;
         self.digests += other.digests;
         self.compared += other.compared;
     }

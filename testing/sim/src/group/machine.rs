@@ -6,9 +6,14 @@ use crate::SimDisk;
 use crate::SimFile;
 use crate::reach::REACH;
 use scurry_consensus::replica::NodeId;
+use scurry_consensus::shard::RequiredVersion;
 use scurry_engine::{Disk, File, LogBallot, LogId, LogReach, Vote};
 use std::collections::VecDeque;
 use std::io;
+
+/// The versions of the protocol that older and newer nodes speak.
+pub(super) const OLDER: u16 = 3;
+pub(super) const NEWER: u16 = 4;
 
 /// A node of the group.
 pub(super) struct Machine {
@@ -21,6 +26,10 @@ pub(super) struct Machine {
     pub(super) is_paused: bool,
     /// True while its disk stalls.
     pub(super) is_stalled: bool,
+    /// The version of the protocol between nodes that the node speaks.
+    pub(super) speaks: u16,
+    /// The version that each node of its group has to speak, as noted on its disk.
+    pub(super) required: RequiredVersion,
     /// True when the node was replaced. It may run until the group removes it, and is not started again.
     pub(super) is_gone: bool,
     pub(super) running: Option<Box<NodeProcess>>,
@@ -49,6 +58,8 @@ impl Machine {
             starts: 0,
             is_paused: false,
             is_stalled: false,
+            speaks: NEWER,
+            required: RequiredVersion::new(1, Box::new(|_| Ok(()))),
             is_gone: false,
             running: None,
             inbox: VecDeque::new(),

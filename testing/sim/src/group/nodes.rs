@@ -1,8 +1,9 @@
 //! Adds, starts and crashes nodes.
 
-use super::machine::Machine;
+use super::machine::{Machine, OLDER};
 use super::running::{NodeProcess, StartParameters};
 use super::trio::GroupSim;
+use super::versions::check_version;
 use crate::world::CheckResult;
 use crate::{Crash, Faults, SimDisk};
 use scurry_consensus::replica::{NodeId, Settings};
@@ -10,8 +11,6 @@ use scurry_replicas::node;
 
 /// The number of starts that may fail in succession before the disk stops injecting faults.
 const STARTS_MAX: usize = 4;
-/// Least ticks between two passes in which the memory of the nodes is compared.
-const DIGEST_ROUND_TICKS: u32 = 3;
 
 impl GroupSim {
     /// Adds an empty node, and starts it.
@@ -29,6 +28,9 @@ impl GroupSim {
 
     /// Starts a node that is down, with the files on its disk.
     pub(super) fn start(&mut self, id: NodeId) -> CheckResult {
+        if !self.is_calm {
+            self.draw_version(id);
+        }
         for attempt in 0.. {
             let off = self.machines.get(&id).is_some_and(|machine| machine.disk.is_off());
             if off {
@@ -65,8 +67,10 @@ impl GroupSim {
                 // The crash that was set above: start again.
                 _ if machine.disk.is_off() => {}
                 Ok(mut running) => {
-                    running.group.write_digests(Some(DIGEST_ROUND_TICKS));
                     running.group.let_end(true);
+                    if machine.speaks == OLDER && !running.shard.take_compared().is_empty() {
+                        return check_version(OLDER, id);
+                    }
                     machine.running = Some(Box::new(running));
                     self.trace.add(format!("{id} starts"));
                     return self.act(id);

@@ -1,7 +1,7 @@
 //! One run of three nodes: a scheduler, driven by the seed, and the result.
 
 use super::counts::GroupCounts;
-use super::machine::Machine;
+use super::machine::{Machine, NEWER, OLDER};
 use super::plan::GroupTheme;
 use super::trio::{GroupSim, NODES};
 use crate::Failure;
@@ -37,8 +37,10 @@ pub fn run(theme: GroupTheme, seed: u64) -> Result<GroupReport, Failure> {
 
 impl GroupSim {
     fn run(&mut self) -> CheckResult {
+        let speaks = if self.versions.one_in(2) { OLDER } else { NEWER };
         for _ in 0..NODES {
             self.add_node()?;
+            self.machines.values_mut().for_each(|machine| machine.speaks = speaks);
         }
         // The group forms before any fault is injected.
         self.settle()?;

@@ -2,6 +2,7 @@
 
 use super::running::Input;
 use super::trio::GroupSim;
+use super::versions::check_version;
 use crate::world::CheckResult;
 use scurry_consensus::replica::NodeId;
 use scurry_consensus::shard::{FromCore, recover_to};
@@ -10,6 +11,7 @@ impl GroupSim {
     /// Advances the time of a node and ticks its host, which may then change the members.
     pub(super) fn tick(&mut self, id: NodeId) -> CheckResult {
         let clock = self.random.pick(&[1, 5, 30]);
+        self.allow_digests(id);
         if let Some(machine) = self.machines.get_mut(&id) {
             machine.clock += clock;
             if let Some(running) = machine.running.as_mut() {
@@ -61,6 +63,7 @@ impl GroupSim {
                 let has_said = from_core.is_some();
                 if let Some(news) = from_core {
                     if let FromCore::Compared(compared) = &news {
+                        check_version(machine.speaks, id)?;
                         trio.look_at_comparison(id, compared)?;
                     }
                     running.group.on_core_message(news);

@@ -17,9 +17,13 @@ use std::collections::BTreeMap;
 pub(super) const NODES: usize = 3;
 /// The number of clients. Each waits for one answer at a time.
 const CLIENTS: usize = 4;
+/// Tells the draws of versions from all others of a seed.
+const VERSIONS: u64 = 0x7665_7273_696f_6e73;
 pub(super) struct GroupSim {
     pub(super) plan: GroupPlan,
     pub(super) random: Random,
+    /// Draws the versions of nodes.
+    pub(super) versions: Random,
     pub(super) trace: Trace,
     pub(super) config: Config,
     pub(super) log: LogId,
@@ -66,6 +70,7 @@ impl GroupSim {
         GroupSim {
             plan,
             random,
+            versions: Random::new(seed ^ VERSIONS),
             trace,
             config,
             log,
