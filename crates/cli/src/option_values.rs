@@ -141,10 +141,17 @@ impl FromStr for LostGroupName {
         };
         let (store, nodes) = text.split_once('@').ok_or_else(wrong)?;
         let is_id = store.len() == 16 && store.bytes().all(|byte| byte.is_ascii_hexdigit());
-        let store =
-            is_id.then(|| u64::from_str_radix(store, 16).ok()).flatten().ok_or_else(wrong)?;
-        let nodes = nodes.split(',').map(|node| node.parse::<Address>().map(|address| address.0));
-        Ok(LostGroupName(LostGroup { store, nodes: nodes.collect::<Result<_, _>>()? }))
+        let store = is_id.then(|| u64::from_str_radix(store, 16).ok()).flatten();
+        let store = store.filter(|&store| store > 0).ok_or_else(wrong)?;
+        let node = |node: &str| {
+            let address = node.parse::<Address>()?.0;
+            match address.port() > 0 && !address.ip().is_unspecified() {
+                true => Ok(address),
+                false => Err(wrong()),
+            }
+        };
+        let nodes = nodes.split(',').map(node).collect::<Result<_, _>>()?;
+        Ok(LostGroupName(LostGroup { store, nodes }))
     }
 }
 
@@ -330,6 +337,9 @@ mod tests {
             "00000000000000a7",
             "00000000000000a7@",
             "00000000000000a7@10.0.0.1",
+            "00000000000000a7@10.0.0.1:0",
+            "00000000000000a7@0.0.0.0:7389",
+            "0000000000000000@10.0.0.1:7389",
         ] {
             said::<LostGroupName>(text).expect(text);
         }

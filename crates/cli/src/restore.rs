@@ -153,8 +153,8 @@ impl Restore {
         }
         if let Some(lost) = lost_group(&source, &manifest)? {
             println!(
-                "if the group that it was copied from is lost, start each node of the other group with --succeeds {lost}: \
-                 nodes of the lost one that come back then end for good"
+                "if the group that it was copied from is lost, start each node of the other group with the option \
+                 below: nodes of the lost one that come back then end for good\n    --succeeds {lost}"
             );
         }
         Ok(())

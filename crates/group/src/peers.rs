@@ -54,6 +54,8 @@ pub struct Identity {
     pub threads: u16,
     /// The addresses of the node.
     pub addresses: Addresses,
+    /// The lost group whose place this one has taken.
+    pub succeeds: Option<LostGroup>,
     /// The version of the protocol between nodes that each node of its group has to speak.
     pub required: u16,
 }
@@ -121,13 +123,10 @@ impl Peers {
         peers.set(members);
         let listener = peers.listener.try_clone()?;
         peers.door = Some(door::start(listener, Arc::clone(&peers.roster))?);
+        if let Some(lost) = peers.roster.own.succeeds.clone() {
+            peers.succession = Some(succession::start(lost, Arc::clone(&peers.roster))?);
+        }
         Ok(peers)
-    }
-
-    /// Starts to tell the nodes of a lost group that this group has its place.
-    pub(crate) fn succeed(&mut self, lost: LostGroup) -> io::Result<()> {
-        self.succession = Some(succession::start(lost, Arc::clone(&self.roster))?);
-        Ok(())
     }
 
     /// Returns the connections by which doors of this process reach the store of another node.

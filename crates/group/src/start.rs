@@ -10,7 +10,7 @@ use crate::input::Input;
 use crate::member::Member;
 use crate::membership::{Membership, Write};
 use crate::operator_requests::OperatorRequests;
-use crate::peers::{Accepted, Enter, Identity, LostGroup, Peers, Sockets};
+use crate::peers::{Accepted, Enter, Identity, Peers, Sockets};
 use crate::store;
 use crate::view::{CurrentView, View};
 use scurry_codec::{ByteCount, GroupMembers};
@@ -59,8 +59,6 @@ pub struct Start {
     pub keep: Keep,
     /// Whether this node is to have no vote.
     pub observes: bool,
-    /// A lost group whose place this one has taken.
-    pub succeeds: Option<LostGroup>,
     /// The files of each shard.
     pub shards: Vec<ShardFiles>,
     /// Recovers a shard up to a sequence.
@@ -121,7 +119,6 @@ pub fn start(
         retire,
         keep,
         observes,
-        succeeds,
         shards,
         rebuild,
         files,
@@ -171,10 +168,7 @@ pub fn start(
         // An error means that the host has ended: the message is not needed.
         let _ = tell.send(Input::Peer(inbound));
     });
-    let mut peers = peers.map_err(text)?;
-    if let Some(lost) = succeeds {
-        peers.succeed(lost).map_err(text)?;
-    }
+    let peers = peers.map_err(text)?;
     let member = Arc::new(Member {
         inbox: inbox.clone(),
         board: CurrentView::new(view),

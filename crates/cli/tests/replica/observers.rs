@@ -139,7 +139,7 @@ fn a_group_is_made_of_what_an_observer_has() {
     let said =
         scurry(&["restore", &text(&observer), "--to", &text(&restored), "--uncommitted"]).well();
     let lost = said.split("--succeeds ").nth(1).expect("it shows the lost group");
-    let lost = lost.split(':').take(4).collect::<Vec<_>>().join(":");
+    let lost = lost.split_whitespace().next().expect("a word").to_owned();
     for node in 0..3 {
         assert!(lost.contains(&nodes.peer_address(node)), "{lost}");
     }
@@ -194,4 +194,65 @@ fn a_node_with_a_vote_is_no_observer() {
             .contains("has a vote, and --observer is for one that never gets it")
             .then_some(())
     });
+}
+
+/// One of a living group is told that its own group is lost: it does not start, and ends no other.
+#[test]
+fn a_group_does_not_take_its_own_place() {
+    let mut nodes = Nodes::start(3, 1);
+    nodes.execute(&["SET", "key", "before"]);
+    let directory = nodes.stop(2);
+    let copy = nodes.directory_of(9);
+    let text = |path: &Path| path.to_str().expect("text").to_owned();
+    let said = scurry(&["restore", &text(&directory), "--to", &text(&copy)]).well();
+    let lost = said.split("--succeeds ").nth(1).expect("it shows the group");
+    let lost = lost.split_whitespace().next().expect("a word").to_owned();
+    nodes.set_options(vec!["--succeeds".to_owned(), lost]);
+    nodes.start_again(2);
+    let words = "is of the group";
+    nodes.until("it is refused", || nodes.log(2).contains(words).then_some(()));
+    // Nor does an empty one that joins.
+    nodes.start_anew(2);
+    nodes.until("it is refused again", || (nodes.log(2).matches(words).count() > 1).then_some(()));
+    assert!((0..2).all(|node| !nodes.directory_of(node).join("RETIRED").exists()));
+    nodes.execute(&["SET", "key", "after"]);
+    nodes.set_options(Vec::new());
+    nodes.start_again(2);
+    nodes.wait_for_all();
+}
+
+/// The new group begins at the address of the observer, where a node of the lost group looks for that.
+#[test]
+fn a_new_group_does_not_yield_to_the_lost_one() {
+    let (mut nodes, _) = group();
+    shows(&nodes, "before");
+    for node in 0..3 {
+        nodes.signal(node, Signal::SIGKILL);
+    }
+    let (observer, restored) = (nodes.stop(3), nodes.directory_of(9));
+    let text = |path: &Path| path.to_str().expect("text").to_owned();
+    let said =
+        scurry(&["restore", &text(&observer), "--to", &text(&restored), "--uncommitted"]).well();
+    let lost = said.split("--succeeds ").nth(1).expect("it shows the lost group");
+    let lost = lost.split_whitespace().next().expect("a word").to_owned();
+    // One old node is up and looks for the observer.
+    nodes.start_again(0);
+    nodes.set_options(vec!["--succeeds".to_owned(), lost]);
+    std::fs::remove_dir_all(&observer).expect("it is removed");
+    std::fs::rename(&restored, &observer).expect("it is moved");
+    super::nodes::begin_in(&observer);
+    nodes.start_again(3);
+    nodes.until("the new group serves", || nodes.leader_of(&[3]));
+    nodes.until("the old node ends", || {
+        nodes.log(0).contains("this node stops for good").then_some(())
+    });
+    nodes.set_options(Vec::new());
+    nodes.start_again(0);
+    let said = nodes.until("it does not start", || {
+        let log = nodes.log(0);
+        let after = log.rsplit_once("this node stops for good")?.1.to_owned();
+        after.contains("was begun in the place of this one, whose nodes").then_some(after)
+    });
+    assert!(!said.contains("the other nodes have what it had acknowledged"), "{said}");
+    assert!(nodes.ask_node(3, &["GET", "key"]).is_some_and(|said| said.contains("before")));
 }

@@ -183,6 +183,11 @@ fn meet(
         }
         Greeting::Succession(succession) => {
             check_store(succession.lost, roster.own.store).map_err(Unreadable::Words)?;
+            if succession.store == succession.lost {
+                let words = "it is of this group, and says that this group has taken its own place: --succeeds names \
+                             another group, which is lost";
+                return Err(Unreadable::Words(words.to_owned()));
+            }
             Ok(AcceptedPeer::Successor(succession))
         }
     }

@@ -4,6 +4,7 @@ use super::admission::{Accepted, JoinAnswer, JoinRequest};
 use super::greeting::{Answer, Greeting, Hello, Unreadable, greet};
 use super::roster::{GreetingSlot, Roster};
 use super::socket::{DialledSocket, Socket, Sockets};
+use super::succession::LostGroup;
 use super::versions::{OBSERVERS_JOIN_SINCE, Versions};
 use scurry_consensus::replica::NodeId;
 use std::collections::BTreeMap;
@@ -70,7 +71,8 @@ impl std::fmt::Debug for JoinReply {
 
 /// Answers connections to a node that is in no group yet, while `goes_on` returns true. Returns a message if a member
 /// of a group looks for one of its nodes here: then this node has lost its directory. None if that did not happen. A
-/// node that asks to join is told to ask again later.
+/// node that asks to join is told to ask again later. Members of `lost`, a group that is ended by the one that begins
+/// here, are refused and nothing more.
 ///
 /// # Errors
 ///
@@ -78,6 +80,7 @@ impl std::fmt::Debug for JoinReply {
 pub fn find_seeking_member(
     listener: &TcpListener,
     sockets: &Sockets,
+    lost: Option<&LostGroup>,
     goes_on: &dyn Fn() -> bool,
 ) -> io::Result<Option<String>> {
     listener.set_nonblocking(true)?;
@@ -90,7 +93,7 @@ pub fn find_seeking_member(
                     .set_nonblocking(false)
                     .and_then(|()| sockets.accepted(stream, LOOK_MS))
                     .ok()
-                    .and_then(|mut socket| look(&mut socket));
+                    .and_then(|mut socket| look(&mut socket, lost));
             }
             // No connection is waiting, or it cannot be accepted now.
             Err(_) => std::thread::sleep(LOOK_PAUSE), // tidy: allow (a listener has no time-out)
@@ -100,18 +103,19 @@ pub fn find_seeking_member(
     Ok(found)
 }
 
-fn look(socket: &mut Socket) -> Option<String> {
+fn look(socket: &mut Socket, lost: Option<&LostGroup>) -> Option<String> {
     let (answer, found) = match Greeting::read(Versions::ALL, socket).ok()? {
         Greeting::Hello(hello) | Greeting::Passage(hello) => {
-            let Hello { node, target, addresses, .. } = hello;
+            let Hello { store, node, target, addresses, .. } = hello;
             let peer = addresses.peer;
             let refusal = "this node has no directory of a node, or has lost it".to_owned();
+            let is_lost = lost.is_some_and(|lost| lost.store == store);
             let found = format!(
                 "node {node} of a group, at {peer}, looks for node {target} here: its directory is lost, or another \
                  one was given. To let a new node take its place, start this one with an empty directory, --join \
                  {peer} and --replaces {target}"
             );
-            (Answer::Refusal(refusal), Some(found))
+            (Answer::Refusal(refusal), Some(found).filter(|_| !is_lost))
         }
         Greeting::Succession(_) => {
             let words = "this node is in no group".to_owned();

@@ -276,7 +276,8 @@ impl Roster {
 
     /// Checks that the dialling node is of this group and means this node.
     fn check(&self, hello: &Hello) -> Result<(), String> {
-        let Identity { node, store, threads, .. } = self.own;
+        let Identity { node, store, threads, .. } = &self.own;
+        let (node, store, threads) = (*node, *store, *threads);
         if hello.node == node {
             return Err(format!(
                 "node {node} has dialled itself, or two nodes have its id: an address of a node leads \
@@ -285,7 +286,10 @@ impl Roster {
         }
         if let Err(words) = check_store(hello.store, store) {
             let (by, at, target) = (hello.node, hello.addresses.peer, hello.target);
-            self.hand(Inbound::Mistaken { by, at, target });
+            // A node of the lost group is told that it is to end; this one goes on.
+            if self.own.succeeds.as_ref().is_none_or(|lost| lost.store != hello.store) {
+                self.hand(Inbound::Mistaken { by, at, target });
+            }
             return Err(words);
         }
         if hello.target != node {

@@ -31,7 +31,14 @@ fn addresses(peer: SocketAddr) -> Addresses {
 
 fn identity(number: u64, peer: SocketAddr) -> Identity {
     let addresses = addresses(peer);
-    Identity { node: node(number), store: STORE, threads: 2, addresses, required: 1 }
+    Identity {
+        node: node(number),
+        store: STORE,
+        threads: 2,
+        addresses,
+        required: 1,
+        succeeds: None,
+    }
 }
 
 /// A node, and a receiver of everything that its peers report to it.

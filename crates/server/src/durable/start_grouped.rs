@@ -6,7 +6,7 @@ use crate::settings::{GroupSettings, StartError};
 use scurry_codec::{GroupMember, GroupMembers, LogFormat};
 use scurry_consensus::replica::{NodeId, Sequence, Term};
 use scurry_consensus::shard::recover_to;
-use scurry_disk::{GroupFile, Manifest, Store, read_group};
+use scurry_disk::{GroupFile, Manifest, Store, StoreError, read_group};
 use scurry_engine::{
     Config, Disk, HashKey, LogFollower, LogWriter, Progress, RecoveryEnd, SEGMENT_LEN_MAX, Shard,
     Version, recover, shown_by_snapshots, survey_group,
@@ -50,7 +50,10 @@ pub(crate) fn open_grouped(
 
 /// Adds advice to the error of a node whose files are damaged, when other nodes have copies of them.
 fn advise(error: StartError, directory: &Path) -> StartError {
-    let file = read_group(directory).ok().flatten().filter(|_| error.is_of_files());
+    // The reason of a retired node mostly says what to do: it may be of a group that is lost.
+    let says_it = matches!(&error, StartError::Store(StoreError::Retired { why, .. }) if why.contains("--join "));
+    let is_to_advise = error.is_of_files() && !says_it;
+    let file = read_group(directory).ok().flatten().filter(|_| is_to_advise);
     let Some(GroupFile { node, members, .. }) = file else { return error };
     let others = members.iter().filter(|member| member.id != node && member.votes);
     let join = others.map(|member| member.peer.to_string()).collect::<Vec<_>>().join(",");
@@ -177,8 +180,16 @@ fn open_node(
         store: manifest.log(0).id,
         threads: manifest.threads,
         addresses: group.addresses,
+        succeeds: group.settings.succeeds.clone(),
         required,
     };
+    if identity.succeeds.as_ref().is_some_and(|lost| lost.store == identity.store) {
+        return Err(StartError::Group(format!(
+            "this node is of the group {:016x} itself, which --succeeds names as lost: leave the option away here. It is \
+             for nodes of the group that has taken its place",
+            identity.store
+        )));
+    }
     let path = store.clone();
     let rebuild = move |core: u16, sequence: Sequence| {
         let mut directory =
@@ -210,7 +221,6 @@ fn open_node(
             keeps.keep_text(name, text).map_err(|error| error.to_string())
         }),
         observes: group.settings.observer,
-        succeeds: group.settings.succeeds.clone(),
         shards: files,
         rebuild: Arc::new(rebuild),
         files: Arc::new(move |core| files_of.core(manifest.generation, core)),
@@ -279,7 +289,12 @@ fn may_begin(plan: &Plan<'_>, group: &GroupPlan<'_>) -> Result<(), StartError> {
     }
     let now_ms = || group.sockets.clock().read().uptime_ms;
     let until_ms = now_ms() + LOOK_MS;
-    let looked_for = find_seeking_member(&group.listener, &group.sockets, &|| now_ms() < until_ms);
+    let looked_for = find_seeking_member(
+        &group.listener,
+        &group.sockets,
+        group.settings.succeeds.as_ref(),
+        &|| now_ms() < until_ms,
+    );
     match looked_for.map_err(StartError::system("the port for nodes"))? {
         None => Ok(()),
         Some(why) => Err(StartError::Group(format!("{told} was told to begin a group, and {why}"))),
@@ -376,7 +391,7 @@ fn ask_meanwhile_answering(
             // A node that looks for another node here belongs to the group that is being asked, whose answer will show
             // it.
             while goes_on() {
-                if let Err(error) = find_seeking_member(listener, sockets, &goes_on) {
+                if let Err(error) = find_seeking_member(listener, sockets, None, &goes_on) {
                     tracing::debug!("the port for nodes: {error}");
                     return;
                 }

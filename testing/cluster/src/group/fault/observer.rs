@@ -82,7 +82,7 @@ fn until_observes(scene: &mut FaultContext<'_>) -> Result<String> {
     scene.group.until("a node observes", |group| {
         let leader = group.leader_of(&NODES).context("nobody leads")?;
         let status = group.nodes[leader].status()?;
-        let own = status.members.iter().find(|member| member.observes);
+        let own = status.members.iter().find(|member| member.observes && member.connected);
         own.with_context(|| format!("{:?}", status.members))?.id.clone_into(&mut id);
         Ok(())
     })?;
