@@ -552,8 +552,11 @@ impl Link {
             Subject::Digest | Subject::Committed => DIGESTS_SINCE,
             Subject::Replica | Subject::CatchUp | Subject::Clock => 0,
         };
-        let most = if packet.bodies.is_empty() { WAITING_LEN_MAX } else { waiting.room };
-        if version < since || waiting.len > ByteCount(0) && waiting.len + len > most {
+        // Of the entries of several shards, long packets must have the same chance as short ones.
+        let is_full = waiting.len > ByteCount(0)
+            && (waiting.len + len > WAITING_LEN_MAX
+                || !packet.bodies.is_empty() && waiting.len >= waiting.room);
+        if version < since || is_full {
             return false;
         }
         waiting.len += len;
