@@ -445,6 +445,12 @@ pub(super) fn check_threads(theirs: u16, own: u16) -> Result<(), String> {
 const WAITING_LEN_MAX: ByteCount = ByteCount(16 << 20);
 /// Least bytes of entries and snapshots that may be queued for a node behind a slow link.
 const ROOM_MIN: ByteCount = ByteCount(64 << 10);
+/// The room before the first write, bytes.
+const ROOM_FIRST: ByteCount = ByteCount(256 << 10);
+/// Most bytes of several packets that are written before the room is judged again.
+const PIECE_LEN: ByteCount = ByteCount(256 << 10);
+/// Least bytes of a quick write that show that there is more room.
+const LONG_ENOUGH: ByteCount = ByteCount(16 << 10);
 /// A write that takes longer shows how much the link carries in this time.
 const WRITE_NS_LONG: u64 = 500_000_000;
 /// The first pause before another attempt. Each further one is twice as long.
@@ -494,7 +500,7 @@ impl Waiting {
         Waiting {
             packets: Vec::new(),
             len: ByteCount(0),
-            room: WAITING_LEN_MAX,
+            room: ROOM_FIRST,
             connected: None,
             over: false,
             there: false,
@@ -502,6 +508,16 @@ impl Waiting {
             socket: None,
         }
     }
+}
+
+/// Returns how many of the packets, at least one, are written before the room is judged again.
+fn piece_of(packets: &[Packet]) -> usize {
+    let mut len = ByteCount(0);
+    let fits = |packet: &&Packet| {
+        len += packet.len();
+        len <= PIECE_LEN
+    };
+    packets.iter().take_while(fits).count().max(1).min(packets.len())
 }
 
 /// Returns the room for packets with frames after a write of so many bytes, from what it was before. A short write says
@@ -512,7 +528,7 @@ fn room_after(room: ByteCount, written: ByteCount, took_ns: u64) -> ByteCount {
         let carried = u64::try_from(part).unwrap_or(u64::MAX);
         return ByteCount(carried.clamp(ROOM_MIN.0, WAITING_LEN_MAX.0));
     }
-    match written.0 >= room.0 / 2 {
+    match written >= LONG_ENOUGH {
         true => ByteCount((2 * room.0).min(WAITING_LEN_MAX.0)),
         false => room,
     }
@@ -692,13 +708,18 @@ impl Link {
             if packets.is_empty() {
                 continue;
             }
-            let begun_ns = clock.monotonic_ns();
-            write_packets(&packets, socket)?;
-            let took_ns = clock.monotonic_ns().saturating_sub(begun_ns);
-            let len = packets.iter().map(Packet::len).sum();
-            let mut waiting = self.waiting();
-            waiting.len -= len;
-            waiting.room = room_after(waiting.room, len, took_ns);
+            let mut rest = packets.as_slice();
+            while !rest.is_empty() {
+                let (piece, after) = rest.split_at(piece_of(rest));
+                let begun_ns = clock.monotonic_ns();
+                write_packets(piece, socket)?;
+                let took_ns = clock.monotonic_ns().saturating_sub(begun_ns);
+                let len = piece.iter().map(Packet::len).sum();
+                let mut waiting = self.waiting();
+                waiting.len -= len;
+                waiting.room = room_after(waiting.room, len, took_ns);
+                rest = after;
+            }
         }
     }
 }
@@ -723,7 +744,19 @@ mod tests {
         let room = room_after(WAITING_LEN_MAX, ByteCount(4_000_000), 2 * second);
         assert_eq!(room, ByteCount(1_000_000));
         assert_eq!(room_after(room, ByteCount(1_000), short), room, "a heartbeat says nothing");
-        assert_eq!(room_after(room, ByteCount(600_000), short), ByteCount(2_000_000));
+        assert_eq!(room_after(room, ByteCount(20_000), short), ByteCount(2_000_000));
         assert_eq!(room_after(WAITING_LEN_MAX, WAITING_LEN_MAX, short), WAITING_LEN_MAX);
+    }
+
+    #[test]
+    fn a_write_has_some_packets_and_one_at_least() {
+        let packet = |len: usize| Packet {
+            subject: Subject::Replica,
+            shard: 0,
+            message: vec![0; len],
+            bodies: Vec::new(),
+        };
+        let packets = [packet(100_000), packet(100_000), packet(100_000), packet(400_000)];
+        assert_eq!([0, 2, 3, 4].map(|at| piece_of(&packets[at..])), [2, 1, 1, 0]);
     }
 }
