@@ -136,7 +136,7 @@ impl FromStr for LostGroupName {
     fn from_str(text: &str) -> Result<LostGroupName, String> {
         let wrong = || {
             format!(
-                "{text:?} is no lost group: take what `scurry restore` shows, as 00000000000000a7@10.0.0.1:7389"
+                "{text:?} is no lost group: use what `scurry restore` shows, as 00000000000000a7@10.0.0.1:7389"
             )
         };
         let (store, nodes) = text.split_once('@').ok_or_else(wrong)?;

@@ -403,6 +403,7 @@ mod tests {
             "expected a text or a number",
             "use overdraw, clamp or held",
             "use the 16 hexadecimal digits",
+            "use what `scurry restore` shows",
         ];
         let mut refused = 0;
         for table in ["", "[rdma]", "[limits]"] {
