@@ -103,8 +103,9 @@ pub(crate) fn end(process: i32) {
     kill(Pid::from_raw(process), Signal::SIGKILL).expect("it runs");
     for _ in 0..LOOKS_MAX {
         let stat = std::fs::read_to_string(format!("/proc/{process}/stat"));
-        // A zombie has closed all its files.
-        if stat.is_err() || stat.is_ok_and(|stat| stat.contains(") Z ")) {
+        // A zombie without further threads has closed all its files. The first thread may be one before the others.
+        let threads = std::fs::read_dir(format!("/proc/{process}/task")).map_or(0, Iterator::count);
+        if stat.is_err() || threads <= 1 && stat.is_ok_and(|stat| stat.contains(") Z ")) {
             return;
         }
         std::thread::sleep(LOOK_EVERY); // tidy: allow (the end of another's child has no event to wait for)
