@@ -84,6 +84,9 @@ pub(crate) struct EventReader {
     missed: u64,
 }
 
+/// Requests in a row that nothing has come for, at the end.
+const ENDS_MIN: u32 = 10;
+
 impl EventReader {
     /// Begins after the last event of now.
     pub(crate) fn start(
@@ -108,9 +111,13 @@ impl EventReader {
         Ok(())
     }
 
-    /// Reads until the end of the events, when no request is under way any more.
+    /// Reads until the end of the events, when no request is under way any more. An event is shown a moment after its
+    /// change was acknowledged, so the end counts when nothing has come for several requests.
     pub(crate) fn finish(&mut self, signals: &Signals) -> Result<()> {
-        while !self.read(signals)? {}
+        let mut ends = 0;
+        while ends < ENDS_MIN {
+            ends = if self.read(signals)? { ends + 1 } else { 0 };
+        }
         Ok(())
     }
 
