@@ -26,7 +26,7 @@ impl Owners {
     pub(crate) fn wire(&mut self, key: &str) -> Result<&mut Wire> {
         let slot = scurry_resp::slot(key.as_bytes());
         let owner = self.all.iter_mut().find(|(_, view, _)| view.owns(slot));
-        Ok(&mut owner.with_context(|| format!("nobody owns slot {slot}"))?.2)
+        Ok(&mut owner.with_context(|| format!("no node owns slot {slot}"))?.2)
     }
 
     /// Divides keys among their owners. Returns each owner's number, its connection and its keys.

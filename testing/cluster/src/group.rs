@@ -263,7 +263,7 @@ impl Group {
             if asked_ns.is_none_or(|asked| now - asked > 1_000_000_000) {
                 asked_ns = Some(now);
                 let leader =
-                    group.leader_of(&(0..NODES).collect::<Vec<_>>()).context("nobody leads")?;
+                    group.leader_of(&(0..NODES).collect::<Vec<_>>()).context("no node leads")?;
                 group.nodes[leader]
                     .thread_wire()?
                     .ask(&words(&format!("SCUR.REPLICA TRANSFER {id}")))?;
@@ -275,7 +275,7 @@ impl Group {
     /// Removes a node through the leader among `by`. On return the others work without it.
     pub(crate) fn remove(&mut self, id: &str, by: &[usize]) -> Result<()> {
         self.until("a node is removed", |group| {
-            let leader = group.leader_of(by).context("nobody leads")?;
+            let leader = group.leader_of(by).context("no node leads")?;
             let asked = words(&format!("SCUR.REPLICA REMOVE {id}"));
             match group.nodes[leader].wire()?.ask(&asked)? {
                 // An earlier leader has completed the removal before it lost leadership.
@@ -297,7 +297,7 @@ impl Group {
         let count = self.nodes.len();
         self.until("the group is whole", |group| {
             let all: Vec<usize> = (0..count).collect();
-            let leader = group.leader_of(&all).context("nobody leads")?;
+            let leader = group.leader_of(&all).context("no node leads")?;
             let led = group.nodes[leader].status()?;
             let well = led.members.iter().filter(|member| member.votes && member.connected).count();
             ensure!(well == count && led.members.len() == count, "{:?}", led.members);
@@ -328,7 +328,7 @@ impl Group {
     pub(crate) fn execute(&mut self, nodes: &[usize], line: &str) -> Result<Value> {
         let mut reply = None;
         self.until(line, |group| {
-            let leader = group.leader_of(nodes).context("nobody leads")?;
+            let leader = group.leader_of(nodes).context("no node leads")?;
             match group.nodes[leader].wire()?.ask(&words(line))? {
                 Value::Error(error) => bail!("{error}"),
                 answer => reply = Some(answer),
@@ -342,7 +342,7 @@ impl Group {
     pub(crate) fn write_anywhere(&mut self, request: RequestWords) -> Result<()> {
         self.until("a write is answered", |group| {
             let leader =
-                group.leader_of(&(0..NODES).collect::<Vec<_>>()).context("nobody leads")?;
+                group.leader_of(&(0..NODES).collect::<Vec<_>>()).context("no node leads")?;
             match group.nodes[leader].wire()?.ask(&request)? {
                 Value::Error(error) => bail!("{error}"),
                 _ => Ok(()),

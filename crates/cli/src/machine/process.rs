@@ -116,19 +116,36 @@ pub(crate) fn stop(processes: impl Iterator<Item = Process>) -> Result<usize> {
 
 /// Returns the start time of a process. None if it has ended, even if it is still a zombie.
 fn began(pid: i32) -> Option<u64> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    began_in(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+}
+
+/// Returns the start time in a text of `/proc/PID/stat`. A zombie has ended when it has no further threads: until then
+/// one of these may hold its ports.
+fn began_in(stat: &str) -> Option<u64> {
     // The name may contain anything, also blanks and brackets, so fields are counted after its closing bracket.
     let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
     let state = fields.next()?;
-    if state == "Z" || state == "X" {
+    let threads: u32 = fields.nth(16)?.parse().ok()?;
+    if (state == "Z" || state == "X") && threads <= 1 {
         return None;
     }
-    fields.nth(18)?.parse().ok()
+    fields.nth(1)?.parse().ok()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_process_has_ended_when_its_last_thread_has() {
+        let stat = |state, threads| {
+            format!("7 (a b) c) {state} 1 7 7 0 -1 4 0 0 0 0 0 0 0 0 20 0 {threads} 0 4711 0 0")
+        };
+        assert_eq!(began_in(&stat('S', 1)), Some(4711));
+        assert_eq!(began_in(&stat('Z', 3)), Some(4711), "another thread may hold the ports");
+        assert_eq!(began_in(&stat('Z', 1)), None);
+        assert!(began(i32::try_from(std::process::id()).expect("a number")).is_some());
+    }
 
     #[test]
     fn the_end_of_a_log_is_whole_lines() {

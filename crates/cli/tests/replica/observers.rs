@@ -125,6 +125,14 @@ fn memory_is_compared_while_an_observer_is_dead_and_all_others_were_restarted() 
     });
 }
 
+/// Makes a store of what a node has. Returns the value of `--succeeds` that is shown for its group.
+fn restore(directory: &Path, to: &Path) -> String {
+    let [directory, to] = [directory, to].map(|path| path.to_str().expect("text"));
+    let said = scurry(&["restore", directory, "--to", to, "--uncommitted"]).well();
+    let lost = said.split("--succeeds ").nth(1).expect("it shows the lost group");
+    lost.split_whitespace().next().expect("a word").to_owned()
+}
+
 /// The three with a vote are lost: the runbook, as it is typed.
 #[test]
 fn a_group_is_made_of_what_an_observer_has() {
@@ -135,11 +143,7 @@ fn a_group_is_made_of_what_an_observer_has() {
         nodes.signal(node, Signal::SIGKILL);
     }
     let (observer, restored) = (nodes.stop(3), nodes.directory_of(9));
-    let text = |path: &Path| path.to_str().expect("text").to_owned();
-    let said =
-        scurry(&["restore", &text(&observer), "--to", &text(&restored), "--uncommitted"]).well();
-    let lost = said.split("--succeeds ").nth(1).expect("it shows the lost group");
-    let lost = lost.split_whitespace().next().expect("a word").to_owned();
+    let lost = restore(&observer, &restored);
     for node in 0..3 {
         assert!(lost.contains(&nodes.peer_address(node)), "{lost}");
     }
@@ -202,11 +206,7 @@ fn a_group_does_not_take_its_own_place() {
     let mut nodes = Nodes::start(3, 1);
     nodes.execute(&["SET", "key", "before"]);
     let directory = nodes.stop(2);
-    let copy = nodes.directory_of(9);
-    let text = |path: &Path| path.to_str().expect("text").to_owned();
-    let said = scurry(&["restore", &text(&directory), "--to", &text(&copy)]).well();
-    let lost = said.split("--succeeds ").nth(1).expect("it shows the group");
-    let lost = lost.split_whitespace().next().expect("a word").to_owned();
+    let lost = restore(&directory, &nodes.directory_of(9));
     nodes.set_options(vec!["--succeeds".to_owned(), lost]);
     nodes.start_again(2);
     let words = "is of the group";
@@ -230,11 +230,7 @@ fn a_new_group_does_not_yield_to_the_lost_one() {
         nodes.signal(node, Signal::SIGKILL);
     }
     let (observer, restored) = (nodes.stop(3), nodes.directory_of(9));
-    let text = |path: &Path| path.to_str().expect("text").to_owned();
-    let said =
-        scurry(&["restore", &text(&observer), "--to", &text(&restored), "--uncommitted"]).well();
-    let lost = said.split("--succeeds ").nth(1).expect("it shows the lost group");
-    let lost = lost.split_whitespace().next().expect("a word").to_owned();
+    let lost = restore(&observer, &restored);
     // One old node is up and looks for the observer.
     nodes.start_again(0);
     nodes.set_options(vec!["--succeeds".to_owned(), lost]);

@@ -186,7 +186,7 @@ impl<'r> ShownEvents<'r> {
             if name == "debited" {
                 debits.push(event.word("transaction"));
             } else {
-                ensure!(BEGINNING.contains(&name.as_str()), "nobody asked for {event:?}");
+                ensure!(BEGINNING.contains(&name.as_str()), "no client asked for {event:?}");
             }
         }
         if self.missed() == 0 {

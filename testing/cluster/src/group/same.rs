@@ -45,7 +45,7 @@ impl Known {
     pub(crate) fn sums_agree(&self, group: &mut Group) -> Result<()> {
         group.until("the totals are the sum of the accounts", |group| {
             let leader = group.leader_of(&(0..NODES).collect::<Vec<_>>());
-            let leader = leader.context("nobody leads")?;
+            let leader = leader.context("no node leads")?;
             let mut wire = group.nodes[leader].wire()?;
             let audits: Vec<RequestWords> =
                 self.accounts.iter().map(|id| views::audit(id)).collect();

@@ -80,7 +80,7 @@ fn silence_ns(
 fn until_observes(scene: &mut FaultContext<'_>) -> Result<String> {
     let mut id = String::new();
     scene.group.until("a node observes", |group| {
-        let leader = group.leader_of(&NODES).context("nobody leads")?;
+        let leader = group.leader_of(&NODES).context("no node leads")?;
         let status = group.nodes[leader].status()?;
         let own = status.members.iter().find(|member| member.observes && member.connected);
         own.with_context(|| format!("{:?}", status.members))?.id.clone_into(&mut id);
@@ -129,7 +129,7 @@ fn write_value(scene: &mut FaultContext<'_>, number: usize) -> Result<()> {
 /// Waits until the group can lose a node, whatever the observer does.
 fn until_can_lose(scene: &mut FaultContext<'_>) -> Result<()> {
     scene.group.until("the group can lose a node", |group| {
-        let leader = group.leader_of(&NODES).context("nobody leads")?;
+        let leader = group.leader_of(&NODES).context("no node leads")?;
         ensure!(group.nodes[leader].status()?.can_lose, "{:?}", group.statuses());
         Ok(())
     })
