@@ -84,7 +84,7 @@ pub(crate) struct EventReader {
     missed: u64,
 }
 
-/// Requests in a row that nothing has come for, at the end.
+/// Requests in a row without an event, at the end.
 const ENDS_MIN: u32 = 10;
 
 impl EventReader {
@@ -112,7 +112,7 @@ impl EventReader {
     }
 
     /// Reads until the end of the events, when no request is under way any more. An event is shown a moment after its
-    /// change was acknowledged, so the end counts when nothing has come for several requests.
+    /// change was acknowledged, so the end counts after several requests without one.
     pub(crate) fn finish(&mut self, signals: &Signals) -> Result<()> {
         let mut ends = 0;
         while ends < ENDS_MIN {
