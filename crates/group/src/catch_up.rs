@@ -1,6 +1,7 @@
 //! Sending a snapshot from the leader to a node that lacks more than the leader's log still has. One thread reads it
 //! here, and one thread writes it on the other node, so that the host thread never waits for a device. Parts are sent
-//! in order, several ahead of the acknowledgements; lost ones are sent again.
+//! in order, several ahead of the acknowledgements; lost ones are sent again. How many are ahead follows from what the
+//! link takes, as TCP finds it (RFC 5681, 3.1): one more with each window that arrives, half as many after a loss.
 
 use crate::peers::CatchUp;
 use scurry_consensus::replica::{ByteCount, Index, NodeId};
@@ -12,13 +13,13 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// Bytes of one part.
-const PART_LEN: ByteCount = ByteCount(1 << 20);
-/// Most bytes that are sent and not acknowledged.
-const AHEAD_LEN: ByteCount = ByteCount(4 * PART_LEN.get());
-/// How long the sender waits for an answer before it sends again.
+/// Bytes of one part: a second of a link of 512 kbit/s.
+const PART_LEN: ByteCount = ByteCount(64 << 10);
+/// Most parts that are sent and not acknowledged.
+const AHEAD_MAX: u64 = 64;
+/// How long the sender waits for an answer before it asks how much has arrived.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
-/// Timeouts without progress after which the sender gives up.
+/// Timeouts in a row after which the sender gives up.
 const TRIES_MAX: u32 = 15;
 
 /// Messages of these threads to the host.
@@ -34,14 +35,28 @@ pub(crate) enum News {
 /// A snapshot that is being sent.
 pub(super) struct Sending {
     pub(super) number: u64,
-    answers: Sender<SnapshotMessage>,
+    echoes: Sender<Echo>,
+}
+
+/// What becomes of the messages that a thread sends.
+enum Echo {
+    /// The receiving node has answered.
+    Answer(SnapshotMessage),
+    /// The part at this offset was not sent: the link is full, or is not there.
+    NotSent(ByteCount),
 }
 
 impl Sending {
     /// Passes an answer of the receiving node to the thread.
     pub(super) fn answer(&self, word: SnapshotMessage) {
         // This fails only after the thread has ended.
-        let _ = self.answers.send(word);
+        let _ = self.echoes.send(Echo::Answer(word));
+    }
+
+    /// Tells the thread that the link has not taken the part at an offset.
+    pub(super) fn not_sent(&self, offset: ByteCount) {
+        // This fails only after the thread has ended.
+        let _ = self.echoes.send(Echo::NotSent(offset));
     }
 }
 
@@ -76,7 +91,7 @@ pub(super) fn send(
     offer: SnapshotOffer,
     tell: impl Fn(News) -> bool + Send + 'static,
 ) -> io::Result<Sending> {
-    let (answers, inbox) = channel();
+    let (echoes, inbox) = channel();
     thread::Builder::new().name("catch-up-send".to_owned()).spawn(move || {
         let index = offer.base.index;
         let say =
@@ -85,13 +100,13 @@ pub(super) fn send(
         // This fails only after the host has ended.
         let _ = tell(News::Sent { to, outcome });
     })?;
-    Ok(Sending { number, answers })
+    Ok(Sending { number, echoes })
 }
 
 fn deliver(
     (directory, log): (&mut Directory, LogId),
     mut offer: SnapshotOffer,
-    answers: &Receiver<SnapshotMessage>,
+    echoes: &Receiver<Echo>,
     say: &impl Fn(SnapshotMessage, Option<FrameBytes>) -> bool,
 ) -> Result<(), String> {
     let name = snapshot_name(offer.begun.get());
@@ -103,40 +118,27 @@ fn deliver(
     if !say(SnapshotMessage::Offer(offer.clone()), None) {
         return Err(gone());
     }
-    // The node has confirmed everything below `have`. No part is sent before it has answered the offer.
-    let (mut have, mut sent) = (ByteCount(0), ByteCount(0));
-    let (mut tries, mut begun) = (0, false);
+    let mut progress = Progress::new(len);
     loop {
-        while begun && sent < len && sent < have + AHEAD_LEN {
-            let part_len = PART_LEN.min(len - sent);
-            let mut bytes = vec![0; part_len.in_memory()];
-            let read = file.read_at(sent.get(), &mut bytes).map_err(text)?;
+        while let Some(offset) = progress.next_part() {
+            let mut bytes = vec![0; PART_LEN.min(len - offset).in_memory()];
+            let read = file.read_at(offset.get(), &mut bytes).map_err(text)?;
             if read < bytes.len() {
                 return Err(format!("{name} ends before byte {len}"));
             }
-            if !say(SnapshotMessage::Part { offset: sent }, Some(FrameBytes::new(bytes))) {
+            if !say(SnapshotMessage::Part { offset }, Some(FrameBytes::new(bytes))) {
                 return Err(gone());
             }
-            sent += part_len;
         }
-        match answers.recv_timeout(ANSWER_TIMEOUT) {
-            Ok(SnapshotMessage::Have { offset }) => {
-                begun = true;
-                if offset > have && offset <= len {
-                    (have, tries) = (offset, 0);
-                    sent = sent.max(have);
-                }
-            }
-            Ok(SnapshotMessage::Done) => return Ok(()),
-            Ok(SnapshotMessage::Refused(why)) => {
+        match echoes.recv_timeout(ANSWER_TIMEOUT) {
+            Ok(Echo::NotSent(offset)) => progress.on_not_sent(offset),
+            Ok(Echo::Answer(SnapshotMessage::Have { offset })) => progress.on_answer(offset),
+            Ok(Echo::Answer(SnapshotMessage::Done)) => return Ok(()),
+            Ok(Echo::Answer(SnapshotMessage::Refused(why))) => {
                 return Err(format!("the node does not take it: {why}"));
             }
-            Ok(SnapshotMessage::Offer(_) | SnapshotMessage::Part { .. }) => {}
-            Err(RecvTimeoutError::Timeout) if tries < TRIES_MAX => {
-                tries += 1;
-                // Some packets were lost. Go back to what was confirmed, and repeat the offer: its answer says how much
-                // has arrived.
-                sent = have;
+            Ok(Echo::Answer(SnapshotMessage::Offer(_) | SnapshotMessage::Part { .. })) => {}
+            Err(RecvTimeoutError::Timeout) if progress.on_timeout() => {
                 if !say(SnapshotMessage::Offer(offer.clone()), None) {
                     return Err(gone());
                 }
@@ -144,6 +146,81 @@ fn deliver(
             Err(RecvTimeoutError::Timeout) => return Err("the node does not answer".to_owned()),
             Err(RecvTimeoutError::Disconnected) => return Err(gone()),
         }
+    }
+}
+
+/// What of a snapshot was sent and has arrived, and how much is sent ahead.
+struct Progress {
+    len: ByteCount,
+    /// The node has confirmed everything below.
+    have: ByteCount,
+    sent: ByteCount,
+    /// Most parts that are sent and not acknowledged.
+    window: u64,
+    /// Parts that were acknowledged since the window grew.
+    grown: u64,
+    /// No part is sent before the answer to an offer: at the beginning, and after a timeout.
+    asked: bool,
+    /// No part is sent before an answer shows that the link carries something: it has not taken a part.
+    full: bool,
+    /// Timeouts since the last answer.
+    tries: u32,
+}
+
+impl Progress {
+    fn new(len: ByteCount) -> Progress {
+        let none = ByteCount(0);
+        let (asked, full) = (true, false);
+        Progress { len, have: none, sent: none, window: 1, grown: 0, asked, full, tries: 0 }
+    }
+
+    /// Returns the offset of the part to send now, if there is one.
+    fn next_part(&mut self) -> Option<ByteCount> {
+        let offset = self.sent;
+        let ahead = ByteCount(self.window * PART_LEN.get());
+        if self.asked || self.full || offset >= self.len || offset >= self.have + ahead {
+            return None;
+        }
+        self.sent = (offset + PART_LEN).min(self.len);
+        Some(offset)
+    }
+
+    /// Notes that the node has so many bytes. Parts and offers are answered in the order in which they arrive, so an
+    /// answer without progress, after a timeout, is that to the offer: no part that was sent is still under way. A node
+    /// that was started again has less than before.
+    fn on_answer(&mut self, have: ByteCount) {
+        let have = have.min(self.len);
+        (self.full, self.tries) = (false, 0);
+        if have > self.have {
+            self.have = have;
+            self.sent = self.sent.max(have);
+            self.grown += 1;
+            if self.grown >= self.window {
+                (self.window, self.grown) = ((self.window + 1).min(AHEAD_MAX), 0);
+            }
+        } else if self.asked {
+            self.asked = false;
+            (self.have, self.sent) = (have, have);
+        }
+    }
+
+    /// Notes that the link has not taken a part.
+    fn on_not_sent(&mut self, offset: ByteCount) {
+        self.sent = self.sent.min(offset.max(self.have));
+        self.full = true;
+        self.shrink();
+    }
+
+    /// Notes that no answer has arrived for long. Returns whether the offer is to be repeated.
+    fn on_timeout(&mut self) -> bool {
+        self.tries += 1;
+        self.asked = true;
+        self.shrink();
+        self.tries <= TRIES_MAX
+    }
+
+    fn shrink(&mut self) {
+        (self.window, self.grown) = ((self.window / 2).max(1), 0);
     }
 }
 
@@ -206,4 +283,116 @@ fn write_parts(
         say(SnapshotMessage::Have { offset: have });
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::VecDeque;
+
+    /// A link that carries so many bytes a second and takes no part when it has a backlog, and the node behind it.
+    struct ThinLink {
+        rate: u64,
+        room: u64,
+        /// What is under way: an offer or a part, and how long it still takes, seconds.
+        queue: VecDeque<(Option<ByteCount>, f64)>,
+        have: ByteCount,
+        carried: u64,
+    }
+
+    impl ThinLink {
+        fn backlog(&self) -> f64 {
+            self.queue.iter().map(|(_, takes_s)| takes_s).sum::<f64>()
+        }
+
+        fn send(&mut self, part: Option<ByteCount>) -> bool {
+            let len = if part.is_some() { PART_LEN.get() } else { 100 };
+            let takes = part.is_none() || self.backlog() * self.rate as f64 <= self.room as f64;
+            if takes {
+                self.queue.push_back((part, len as f64 / self.rate as f64));
+                self.carried += len;
+            }
+            takes
+        }
+
+        /// Returns the next answer, and how long it took. None if nothing is under way.
+        fn answer(&mut self) -> Option<(ByteCount, f64)> {
+            let (part, takes_s) = self.queue.pop_front()?;
+            if part == Some(self.have) {
+                self.have += PART_LEN;
+            }
+            Some((self.have, takes_s))
+        }
+    }
+
+    /// Sends a snapshot of so many parts over a link. Returns bytes that it carried for each of the snapshot, and
+    /// seconds.
+    fn send_over(rate: u64, room: u64, parts: u64) -> (f64, f64) {
+        let len = ByteCount(parts * PART_LEN.get());
+        let (queue, have) = (VecDeque::new(), ByteCount(0));
+        let mut link = ThinLink { rate, room, queue, have, carried: 0 };
+        let mut progress = Progress::new(len);
+        let timeout_s = ANSWER_TIMEOUT.as_secs_f64();
+        let (mut all_s, mut silent_s) = (0.0, 0.0);
+        link.send(None);
+        while progress.have < len {
+            while let Some(offset) = progress.next_part() {
+                if !link.send(Some(offset)) {
+                    progress.on_not_sent(offset);
+                }
+            }
+            let next_s = link.queue.front().map(|(_, takes_s)| takes_s - silent_s);
+            if next_s.is_some_and(|next_s| next_s <= timeout_s) {
+                let (have, takes_s) = link.answer().unwrap();
+                all_s += takes_s - silent_s;
+                silent_s = 0.0;
+                progress.on_answer(have);
+            } else {
+                all_s += timeout_s;
+                silent_s = if link.queue.is_empty() { 0.0 } else { silent_s + timeout_s };
+                assert!(progress.on_timeout(), "{rate} bytes/s: given up at {}", progress.have);
+                link.send(None);
+            }
+        }
+        (link.carried as f64 / len.get() as f64, all_s)
+    }
+
+    /// Parts of 1 MiB that were sent again each two seconds never arrived through 512 kbit/s.
+    #[test]
+    fn a_thin_link_carries_a_snapshot_about_once() {
+        let parts = 400;
+        for (rate, room) in [(16_000, 65_536), (64_000, 65_536), (500_000, 250_000)] {
+            let (times, seconds) = send_over(rate, room, parts);
+            assert!(times < 1.1, "{rate} bytes/s: carried {times} times");
+            let least = (parts * PART_LEN.get()) as f64 / rate as f64;
+            assert!(seconds < 1.5 * least, "{rate} bytes/s: {seconds} s, and {least} s at best");
+        }
+    }
+
+    #[test]
+    fn a_window_grows_as_its_parts_arrive_and_halves_after_a_loss() {
+        let mut progress = Progress::new(ByteCount(1 << 30));
+        assert_eq!(progress.next_part(), None, "the offer is not answered");
+        progress.on_answer(ByteCount(0));
+        let mut under_way = VecDeque::new();
+        for _ in 0..3_000 {
+            under_way.extend(std::iter::from_fn(|| progress.next_part()));
+            progress.on_answer(under_way.pop_front().unwrap() + PART_LEN);
+        }
+        assert_eq!(progress.window, AHEAD_MAX);
+        let have = progress.have;
+        assert!(progress.on_timeout());
+        assert_eq!((progress.window, progress.next_part()), (AHEAD_MAX / 2, None));
+        progress.on_answer(have + PART_LEN);
+        assert_eq!(progress.next_part(), None, "more may be under way");
+        progress.on_answer(have + PART_LEN);
+        assert_eq!(progress.next_part(), Some(have + PART_LEN));
+    }
+
+    #[test]
+    fn a_node_that_never_answers_is_given_up() {
+        let mut progress = Progress::new(ByteCount(1 << 30));
+        assert!((0..TRIES_MAX).all(|_| progress.on_timeout()));
+        assert!(!progress.on_timeout());
+    }
 }

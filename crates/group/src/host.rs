@@ -164,7 +164,8 @@ impl HostActions for GroupIo {
 }
 
 impl GroupIo {
-    /// Sends a message about a snapshot. A lost message is sent again by the thread that it comes from.
+    /// Sends a message about a snapshot. A lost message is sent again by the thread that it comes from, which is told
+    /// if the link has not taken a part.
     fn send_snapshot_message(
         &mut self,
         shard: u16,
@@ -175,7 +176,13 @@ impl GroupIo {
         let Some(log) = self.logs.get(usize::from(shard)) else { return };
         let message = catch_up.encode(*log);
         let bodies = bytes.into_iter().collect();
-        self.peers.send(to, Packet { subject: Subject::CatchUp, shard, message, bodies });
+        let packet = Packet { subject: Subject::CatchUp, shard, message, bodies };
+        if !self.peers.send(to, packet)
+            && let SnapshotMessage::Part { offset } = catch_up.word
+            && let Some(sending) = self.sending.get(&(shard, to))
+        {
+            sending.not_sent(offset);
+        }
     }
 
     /// Returns the snapshot that is being received, if it has this sender and number.
