@@ -13,10 +13,10 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// Bytes of one part: a second of a link of 512 kbit/s.
-const PART_LEN: ByteCount = ByteCount(64 << 10);
-/// Most parts that are sent and not acknowledged.
-const AHEAD_MAX: u64 = 64;
+/// Bytes of the shortest and of the longest part: a quarter of what is sent ahead.
+const PART_LENS: [ByteCount; 2] = [ByteCount(16 << 10), ByteCount(1 << 20)];
+/// Most bytes that are sent and not acknowledged.
+const AHEAD_LEN: ByteCount = ByteCount(4 << 20);
 /// How long the sender waits for an answer before it asks how much has arrived.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
 /// Timeouts in a row after which the sender gives up.
@@ -120,8 +120,8 @@ fn deliver(
     }
     let mut progress = Progress::new(len);
     loop {
-        while let Some(offset) = progress.next_part() {
-            let mut bytes = vec![0; PART_LEN.min(len - offset).in_memory()];
+        while let Some((offset, part_len)) = progress.next_part() {
+            let mut bytes = vec![0; part_len.in_memory()];
             let read = file.read_at(offset.get(), &mut bytes).map_err(text)?;
             if read < bytes.len() {
                 return Err(format!("{name} ends before byte {len}"));
@@ -155,10 +155,10 @@ struct Progress {
     /// The node has confirmed everything below.
     have: ByteCount,
     sent: ByteCount,
-    /// Most parts that are sent and not acknowledged.
-    window: u64,
-    /// Parts that were acknowledged since the window grew.
-    grown: u64,
+    /// Most bytes that are sent and not acknowledged; one part at least.
+    window: ByteCount,
+    /// Bytes that were acknowledged since the window grew.
+    acknowledged: ByteCount,
     /// No part is sent before the answer to an offer: at the beginning, and after a timeout.
     asked: bool,
     /// No part is sent before an answer shows that the link carries something: it has not taken a part.
@@ -170,19 +170,32 @@ struct Progress {
 impl Progress {
     fn new(len: ByteCount) -> Progress {
         let none = ByteCount(0);
-        let (asked, full) = (true, false);
-        Progress { len, have: none, sent: none, window: 1, grown: 0, asked, full, tries: 0 }
+        Progress {
+            len,
+            have: none,
+            sent: none,
+            window: PART_LENS[0],
+            acknowledged: none,
+            asked: true,
+            full: false,
+            tries: 0,
+        }
     }
 
-    /// Returns the offset of the part to send now, if there is one.
-    fn next_part(&mut self) -> Option<ByteCount> {
+    fn part_len(&self) -> ByteCount {
+        let [least, most] = PART_LENS;
+        ByteCount(self.window.get() / 4).clamp(least, most)
+    }
+
+    /// Returns the offset and the length of the part to send now, if there is one.
+    fn next_part(&mut self) -> Option<(ByteCount, ByteCount)> {
         let offset = self.sent;
-        let ahead = ByteCount(self.window * PART_LEN.get());
-        if self.asked || self.full || offset >= self.len || offset >= self.have + ahead {
+        if self.asked || self.full || offset >= self.len || offset >= self.have + self.window {
             return None;
         }
-        self.sent = (offset + PART_LEN).min(self.len);
-        Some(offset)
+        let len = self.part_len().min(self.len - offset);
+        self.sent += len;
+        Some((offset, len))
     }
 
     /// Notes that the node has so many bytes. Parts and offers are answered in the order in which they arrive, so an
@@ -192,11 +205,12 @@ impl Progress {
         let have = have.min(self.len);
         (self.full, self.tries) = (false, 0);
         if have > self.have {
+            self.acknowledged += have - self.have;
             self.have = have;
             self.sent = self.sent.max(have);
-            self.grown += 1;
-            if self.grown >= self.window {
-                (self.window, self.grown) = ((self.window + 1).min(AHEAD_MAX), 0);
+            if self.acknowledged >= self.window {
+                self.window = (self.window + self.part_len()).min(AHEAD_LEN);
+                self.acknowledged = ByteCount(0);
             }
         } else if self.asked {
             self.asked = false;
@@ -220,7 +234,8 @@ impl Progress {
     }
 
     fn shrink(&mut self) {
-        (self.window, self.grown) = ((self.window / 2).max(1), 0);
+        self.window = ByteCount(self.window.get() / 2).max(PART_LENS[0]);
+        self.acknowledged = ByteCount(0);
     }
 }
 
@@ -290,12 +305,15 @@ mod tests {
     use super::*;
     use std::collections::VecDeque;
 
+    /// Offset and length.
+    type Part = (ByteCount, ByteCount);
+
     /// A link that carries so many bytes a second and takes no part when it has a backlog, and the node behind it.
     struct ThinLink {
         rate: u64,
         room: u64,
-        /// What is under way: an offer or a part, and how long it still takes, seconds.
-        queue: VecDeque<(Option<ByteCount>, f64)>,
+        /// What is under way: an offer, or a part with its offset and length; and how long it takes, seconds.
+        queue: VecDeque<(Option<Part>, f64)>,
         have: ByteCount,
         carried: u64,
     }
@@ -305,8 +323,8 @@ mod tests {
             self.queue.iter().map(|(_, takes_s)| takes_s).sum::<f64>()
         }
 
-        fn send(&mut self, part: Option<ByteCount>) -> bool {
-            let len = if part.is_some() { PART_LEN.get() } else { 100 };
+        fn send(&mut self, part: Option<Part>) -> bool {
+            let len = part.map_or(100, |(_, len)| len.get());
             let takes = part.is_none() || self.backlog() * self.rate as f64 <= self.room as f64;
             if takes {
                 self.queue.push_back((part, len as f64 / self.rate as f64));
@@ -318,17 +336,17 @@ mod tests {
         /// Returns the next answer, and how long it took. None if nothing is under way.
         fn answer(&mut self) -> Option<(ByteCount, f64)> {
             let (part, takes_s) = self.queue.pop_front()?;
-            if part == Some(self.have) {
-                self.have += PART_LEN;
+            if let Some((offset, len)) = part
+                && offset == self.have
+            {
+                self.have += len;
             }
             Some((self.have, takes_s))
         }
     }
 
-    /// Sends a snapshot of so many parts over a link. Returns bytes that it carried for each of the snapshot, and
-    /// seconds.
-    fn send_over(rate: u64, room: u64, parts: u64) -> (f64, f64) {
-        let len = ByteCount(parts * PART_LEN.get());
+    /// Sends a snapshot over a link. Returns bytes that it carried for each of the snapshot, and seconds.
+    fn send_over(rate: u64, room: u64, len: ByteCount) -> (f64, f64) {
         let (queue, have) = (VecDeque::new(), ByteCount(0));
         let mut link = ThinLink { rate, room, queue, have, carried: 0 };
         let mut progress = Progress::new(len);
@@ -336,9 +354,9 @@ mod tests {
         let (mut all_s, mut silent_s) = (0.0, 0.0);
         link.send(None);
         while progress.have < len {
-            while let Some(offset) = progress.next_part() {
-                if !link.send(Some(offset)) {
-                    progress.on_not_sent(offset);
+            while let Some(part) = progress.next_part() {
+                if !link.send(Some(part)) {
+                    progress.on_not_sent(part.0);
                 }
             }
             let next_s = link.queue.front().map(|(_, takes_s)| takes_s - silent_s);
@@ -360,11 +378,11 @@ mod tests {
     /// Parts of 1 MiB that were sent again each two seconds never arrived through 512 kbit/s.
     #[test]
     fn a_thin_link_carries_a_snapshot_about_once() {
-        let parts = 400;
-        for (rate, room) in [(16_000, 65_536), (64_000, 65_536), (500_000, 250_000)] {
-            let (times, seconds) = send_over(rate, room, parts);
+        let len = ByteCount(25 << 20);
+        for (rate, room) in [(4_000, 16_384), (64_000, 32_768), (500_000, 250_000)] {
+            let (times, seconds) = send_over(rate, room, len);
             assert!(times < 1.1, "{rate} bytes/s: carried {times} times");
-            let least = (parts * PART_LEN.get()) as f64 / rate as f64;
+            let least = len.get() as f64 / rate as f64;
             assert!(seconds < 1.5 * least, "{rate} bytes/s: {seconds} s, and {least} s at best");
         }
     }
@@ -375,18 +393,21 @@ mod tests {
         assert_eq!(progress.next_part(), None, "the offer is not answered");
         progress.on_answer(ByteCount(0));
         let mut under_way = VecDeque::new();
-        for _ in 0..3_000 {
+        while progress.window < AHEAD_LEN {
             under_way.extend(std::iter::from_fn(|| progress.next_part()));
-            progress.on_answer(under_way.pop_front().unwrap() + PART_LEN);
+            let (offset, len): Part = under_way.pop_front().unwrap();
+            progress.on_answer(offset + len);
         }
-        assert_eq!(progress.window, AHEAD_MAX);
-        let have = progress.have;
+        let (have, more) = (progress.have, PART_LENS[1]);
+        assert!(have < ByteCount(64 << 20), "{have} before it is as wide as it gets");
         assert!(progress.on_timeout());
-        assert_eq!((progress.window, progress.next_part()), (AHEAD_MAX / 2, None));
-        progress.on_answer(have + PART_LEN);
+        assert_eq!(progress.window, ByteCount(AHEAD_LEN.get() / 2));
+        assert_eq!(progress.next_part(), None, "the node is asked first");
+        progress.on_answer(have + more);
         assert_eq!(progress.next_part(), None, "more may be under way");
-        progress.on_answer(have + PART_LEN);
-        assert_eq!(progress.next_part(), Some(have + PART_LEN));
+        progress.on_answer(have + more);
+        let part_len = ByteCount(AHEAD_LEN.get() / 8);
+        assert_eq!(progress.next_part(), Some((have + more, part_len)));
     }
 
     #[test]

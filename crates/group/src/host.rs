@@ -11,7 +11,7 @@ use crate::membership::{LAG_MAX, Membership, OperatorRequest};
 use crate::operator_requests::OperatorRequests;
 use crate::peers::{CatchUp, DIGESTS_SINCE, Inbound, Packet, Peers, Subject};
 use crate::view::{Member, View};
-use scurry_consensus::replica::{Message, NodeId, Sequence, Term};
+use scurry_consensus::replica::{ByteCount, Message, NodeId, Sequence, Term};
 use scurry_consensus::shard::{
     DigestReport, FrameBytes, Health, HostActions, LogPosition, Plan, RebuiltShard,
     ReceivedSnapshot, RequiredVersion, ShardGroup, SnapshotMessage, SnapshotOffer, StopReason,
@@ -74,6 +74,10 @@ impl HostActions for GroupIo {
         message.encode(&mut bytes);
         let packet = Packet { subject: Subject::Replica, shard, message: bytes, bodies };
         self.peers.send(message.to(), packet)
+    }
+
+    fn room(&self, to: NodeId) -> ByteCount {
+        self.peers.room(to)
     }
 
     fn read(&mut self, shard: u16, sequence: Sequence) -> Option<FrameBytes> {

@@ -11,6 +11,8 @@ use std::net::SocketAddr;
 
 /// Most entries that a node may lack in each shard to get a vote, and in all shards together to become leader.
 pub(super) const LAG_MAX: u64 = 256;
+/// How many times as long as another node an observer may be silent.
+const OBSERVER_TIMES: u64 = 30;
 /// Most nodes with a vote: two of five may be lost, and each commit waits for three.
 const VOTERS_MAX: usize = 5;
 
@@ -132,9 +134,11 @@ impl Membership {
         node == self.node || self.is_connected(node) && !self.is_silent(node)
     }
 
-    /// Reports whether a node has sent its health before and has stopped sending it.
+    /// Reports whether a node has sent its health before and has stopped sending it. No election waits for an observer,
+    /// whose link may be thin.
     pub(super) fn is_silent(&self, node: NodeId) -> bool {
-        self.healths.is_silent(node)
+        let observes = self.observes || self.healths.observes(node);
+        self.healths.is_silent(node, if observes { OBSERVER_TIMES } else { 1 })
     }
 
     /// Returns the newest health of each other node.

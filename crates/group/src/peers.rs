@@ -35,7 +35,7 @@ pub use versions::PROTOCOL_HIGHEST;
 use crate::clocks::Clocks;
 use crate::view::Addresses;
 use roster::{Link, Roster};
-use scurry_consensus::replica::NodeId;
+use scurry_consensus::replica::{ByteCount, NodeId};
 use std::collections::BTreeMap;
 use std::io;
 use std::net::{Shutdown, SocketAddr, TcpListener};
@@ -176,6 +176,11 @@ impl Peers {
             return false;
         }
         self.links.get(&to).is_some_and(|way| way.link.send(packet))
+    }
+
+    /// Returns how many bytes of frames the link to a node takes at a time.
+    pub(crate) fn room(&self, node: NodeId) -> ByteCount {
+        self.links.get(&node).map_or(ByteCount(0), |way| way.link.room())
     }
 
     /// Returns the version of the protocol that the connection to a node uses. None without a connection.

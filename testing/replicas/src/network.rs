@@ -7,6 +7,9 @@ use std::collections::BTreeSet;
 /// Maximum number of packets in the queue; when it is full the oldest one is lost.
 const PACKETS_MAX: usize = 300;
 
+/// Bytes of frames that a slow link takes at a time: fewer than most appends of two entries have.
+const ROOM_FEW: u64 = 100;
+
 /// A packet in flight.
 #[derive(Clone, Debug)]
 pub struct Packet {
@@ -33,6 +36,11 @@ impl Network {
             self.packets.remove(0);
         }
         self.packets.push(packet);
+    }
+
+    /// Returns how many bytes of frames a link takes at a time: few, or any, by what is in flight.
+    pub fn room(&self) -> u64 {
+        if self.packets.len().is_multiple_of(3) { ROOM_FEW } else { u64::MAX }
     }
 
     /// Reports whether nothing is in flight.

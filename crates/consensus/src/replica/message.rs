@@ -109,6 +109,15 @@ impl Message {
         }
     }
 
+    /// Returns an append with its first entries only. The sender must take the others for lost.
+    pub(crate) fn shortened(&self, count: usize) -> Message {
+        let mut message = self.clone();
+        if let MessageBody::Append { entries, .. } = &mut message.body {
+            entries.truncate(count);
+        }
+        message
+    }
+
     /// Asserts what [`Message::decode`] requires of a message: the receiver would refuse any other and close the
     /// connection.
     fn check(&self) {

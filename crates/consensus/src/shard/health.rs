@@ -120,10 +120,11 @@ impl HealthTable {
         self.observers.contains(&node)
     }
 
-    /// Returns true for a node that has sent its health before, but not lately. A node that never did may run a release
-    /// that does not send it.
-    pub fn is_silent(&self, node: NodeId) -> bool {
-        self.told.contains_key(&node) && self.health_of(node).is_none()
+    /// Returns true for a node that has sent its health before, but not within so many times the usual age. A node that
+    /// never did may run a release that does not send it.
+    pub fn is_silent(&self, node: NodeId, times: u64) -> bool {
+        let is_old = |told_ns| self.now_ns.saturating_sub(told_ns) > times * self.within_ns;
+        self.told.get(&node).is_some_and(|(told_ns, _)| is_old(*told_ns))
     }
 
     /// Returns the nodes that have sent their health lately.
@@ -173,12 +174,12 @@ mod tests {
         let mut healths = HealthTable::new(300);
         healths.is_now(1_000);
         healths.note(node(2), Health::default());
-        assert!(!healths.is_silent(node(3)), "it never told anything");
+        assert!(!healths.is_silent(node(3), 1), "it never told anything");
         healths.is_now(1_300);
         assert_eq!(healths.heard(), [node(2)]);
         healths.is_now(1_301);
-        assert_eq!((healths.health_of(node(2)), healths.is_silent(node(2))), (None, true));
-        assert!(healths.heard().is_empty());
+        assert_eq!((healths.health_of(node(2)), healths.is_silent(node(2), 1)), (None, true));
+        assert!(healths.heard().is_empty() && !healths.is_silent(node(2), 2));
         healths.note(node(3), Health { observes: true, ..Health::default() });
         healths.forget(node(3));
         assert!(
@@ -189,8 +190,8 @@ mod tests {
         healths.forget(node(3));
         assert!(!healths.observes(node(3)), "it was started without the option");
         healths.note(node(2), Health::default());
-        assert_eq!((healths.heard(), healths.is_silent(node(2))), (vec![node(2)], false));
+        assert_eq!((healths.heard(), healths.is_silent(node(2), 1)), (vec![node(2)], false));
         healths.forget(node(2));
-        assert_eq!((healths.health_of(node(2)), healths.is_silent(node(2))), (None, false));
+        assert_eq!((healths.health_of(node(2)), healths.is_silent(node(2), 1)), (None, false));
     }
 }

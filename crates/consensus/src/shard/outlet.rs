@@ -1,6 +1,6 @@
 //! Interface of a shard's group to its surroundings: the network, the log on the device, and the recovery of shards.
 
-use crate::replica::{Message, NodeId, Sequence, Term};
+use crate::replica::{ByteCount, Message, NodeId, Sequence, Term};
 use crate::shard::channel::FrameBytes;
 use crate::shard::offer::{SnapshotMessage, SnapshotOffer};
 use crate::shard::position::LogPosition;
@@ -10,6 +10,8 @@ use crate::shard::state_check::{DigestReport, Verdict};
 pub trait HostActions {
     /// Sends a message with the frames of its entries; false when it was dropped.
     fn send(&mut self, shard: u16, message: &Message, bodies: Vec<FrameBytes>) -> bool;
+    /// Returns how many bytes of frames the link to a node takes at a time: about what it carries in half a second.
+    fn room(&self, to: NodeId) -> ByteCount;
     /// Reads the frame that begins with this sequence from the device; None when it cannot be read.
     fn read(&mut self, shard: u16, sequence: Sequence) -> Option<FrameBytes>;
     /// Discards the read position in a shard's log: other files have replaced it.

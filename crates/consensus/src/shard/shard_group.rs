@@ -985,7 +985,11 @@ impl ShardGroup {
             return;
         }
         let mut bodies = Vec::with_capacity(message.entries().len());
+        let (room, mut len) = (outlet.room(message.to()), ByteCount(0));
         for entry in message.entries() {
+            if !bodies.is_empty() && len >= room {
+                break;
+            }
             let body = match self.bodies.get(entry.index) {
                 Some(body) => Some(body.clone()),
                 None => {
@@ -998,9 +1002,16 @@ impl ShardGroup {
                 self.replica.unreachable(message.to());
                 return;
             };
+            len += ByteCount::of(&body);
             bodies.push(body);
         }
-        if !outlet.send(self.shard, message, bodies) && is_append {
+        // Behind a slow link a long append would be sent again before it is there.
+        let is_whole = bodies.len() == message.entries().len();
+        let was_sent = match is_whole {
+            true => outlet.send(self.shard, message, bodies),
+            false => outlet.send(self.shard, &message.shortened(bodies.len()), bodies),
+        };
+        if is_append && !(was_sent && is_whole) {
             self.replica.unreachable(message.to());
         }
     }

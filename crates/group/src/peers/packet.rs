@@ -29,7 +29,7 @@ pub(crate) enum Subject {
 }
 
 impl Subject {
-    fn number(self) -> u8 {
+    pub(super) fn number(self) -> u8 {
         match self {
             Subject::Replica => 1,
             Subject::CatchUp => 2,

@@ -444,13 +444,15 @@ pub(super) fn check_threads(theirs: u16, own: u16) -> Result<(), String> {
 /// Most bytes that are queued for one node. A longer packet is accepted only by an empty queue.
 const WAITING_LEN_MAX: ByteCount = ByteCount(16 << 20);
 /// Least bytes of entries and snapshots that may be queued for a node behind a slow link.
-const ROOM_MIN: ByteCount = ByteCount(64 << 10);
+const ROOM_MIN: ByteCount = ByteCount(16 << 10);
 /// The room before the first write, bytes.
 const ROOM_FIRST: ByteCount = ByteCount(256 << 10);
 /// Most bytes of several packets that are written before the room is judged again.
 const PIECE_LEN: ByteCount = ByteCount(256 << 10);
 /// Least bytes of a quick write that show that there is more room.
 const LONG_ENOUGH: ByteCount = ByteCount(16 << 10);
+/// Most bytes that the system keeps unsent for a slow link. What it keeps waits behind no other packet.
+const UNSENT_SLOW: u32 = 16 << 10;
 /// A write that takes longer shows how much the link carries in this time.
 const WRITE_NS_LONG: u64 = 500_000_000;
 /// The first pause before another attempt. Each further one is twice as long.
@@ -481,8 +483,11 @@ struct Waiting {
     packets: Vec<Packet>,
     /// Bytes of the queued packets, and of those that are being written.
     len: ByteCount,
-    /// Most bytes of packets with frames that are queued: about what the link carries in half a second. A replica sends
-    /// entries again that are not acknowledged, so behind a slow link a long queue would have most of them many times.
+    /// Of packets with frames: what they are about, and how many bytes of them are queued or being written.
+    queued: BTreeMap<Source, ByteCount>,
+    /// Most bytes of packets with frames that are queued of one source: about what the link carries in half a second. A
+    /// replica sends entries again that are not acknowledged, so behind a slow link a long queue would have most of them
+    /// many times.
     room: ByteCount,
     /// The version of the protocol that the connection uses. None without a connection: packets are then refused.
     connected: Option<u16>,
@@ -500,6 +505,7 @@ impl Waiting {
         Waiting {
             packets: Vec::new(),
             len: ByteCount(0),
+            queued: BTreeMap::new(),
             room: ROOM_FIRST,
             connected: None,
             over: false,
@@ -508,14 +514,38 @@ impl Waiting {
             socket: None,
         }
     }
+
+    /// Notes that packets of so many bytes were written.
+    fn written(&mut self, packets: &[Packet], len: ByteCount) {
+        self.len -= len;
+        for packet in packets {
+            if let Some(source) = source_of(packet)
+                && let Some(queued) = self.queued.get_mut(&source)
+            {
+                *queued -= packet.len();
+                if *queued == ByteCount(0) {
+                    self.queued.remove(&source);
+                }
+            }
+        }
+    }
+}
+
+/// What packets with frames are about: entries or a snapshot, of a shard. Each has the same chance to be queued, so that
+/// none waits until all others are done.
+type Source = (u8, u16);
+
+/// Returns the source of a packet with frames.
+fn source_of(packet: &Packet) -> Option<Source> {
+    (!packet.bodies.is_empty()).then(|| (packet.subject.number(), packet.shard))
 }
 
 /// Returns how many of the packets, at least one, are written before the room is judged again.
-fn piece_of(packets: &[Packet]) -> usize {
+fn piece_of(packets: &[Packet], room: ByteCount) -> usize {
     let mut len = ByteCount(0);
     let fits = |packet: &&Packet| {
         len += packet.len();
-        len <= PIECE_LEN
+        len <= PIECE_LEN.min(room)
     };
     packets.iter().take_while(fits).count().max(1).min(packets.len())
 }
@@ -568,17 +598,25 @@ impl Link {
             Subject::Digest | Subject::Committed => DIGESTS_SINCE,
             Subject::Replica | Subject::CatchUp | Subject::Clock => 0,
         };
-        // Of the entries of several shards, long packets must have the same chance as short ones.
-        let is_full = waiting.len > ByteCount(0)
-            && (waiting.len + len > WAITING_LEN_MAX
-                || !packet.bodies.is_empty() && waiting.len >= waiting.room);
+        let source = source_of(&packet);
+        let queued = source.and_then(|source| waiting.queued.get(&source));
+        let is_full = waiting.len > ByteCount(0) && waiting.len + len > WAITING_LEN_MAX
+            || queued.is_some_and(|queued| *queued + len > waiting.room);
         if version < since || is_full {
             return false;
         }
         waiting.len += len;
+        if let Some(source) = source {
+            *waiting.queued.entry(source).or_default() += len;
+        }
         waiting.packets.push(packet);
         self.bell.notify_one();
         true
+    }
+
+    /// Returns how many bytes of frames it takes at a time.
+    pub(super) fn room(&self) -> ByteCount {
+        self.waiting().room
     }
 
     /// Returns the version of the protocol that the connection uses. None without a connection.
@@ -649,6 +687,7 @@ impl Link {
         let mut waiting = self.waiting();
         (waiting.socket, waiting.connected, waiting.over) = (None, None, false);
         (waiting.packets, waiting.len) = (Vec::new(), ByteCount(0));
+        waiting.queued.clear();
     }
 
     fn dial(&self, roster: &Roster) -> Result<(Socket, u16), NoLink> {
@@ -689,6 +728,7 @@ impl Link {
     /// The clock is written first, so that a node which gets a vote from this one has its clock already.
     fn write(&self, socket: &mut Socket, clocks: Option<&Clocks>, clock: Clock) -> io::Result<()> {
         let mut telling = ClockSchedule::default();
+        let mut is_slow = false;
         loop {
             if let Some(own) = clocks.map(Clocks::own) {
                 for _ in 0..telling.due(own) {
@@ -704,20 +744,26 @@ impl Link {
                 return Ok(());
             }
             let packets = std::mem::take(&mut waiting.packets);
+            let mut room = waiting.room;
             drop(waiting);
             if packets.is_empty() {
                 continue;
             }
             let mut rest = packets.as_slice();
             while !rest.is_empty() {
-                let (piece, after) = rest.split_at(piece_of(rest));
+                let (piece, after) = rest.split_at(piece_of(rest, room));
+                if is_slow != (room < ROOM_FIRST) {
+                    is_slow = !is_slow;
+                    socket.keep_unsent(if is_slow { UNSENT_SLOW } else { u32::MAX })?;
+                }
                 let begun_ns = clock.monotonic_ns();
                 write_packets(piece, socket)?;
                 let took_ns = clock.monotonic_ns().saturating_sub(begun_ns);
                 let len = piece.iter().map(Packet::len).sum();
                 let mut waiting = self.waiting();
-                waiting.len -= len;
-                waiting.room = room_after(waiting.room, len, took_ns);
+                waiting.written(piece, len);
+                room = room_after(room, len, took_ns);
+                waiting.room = room;
                 rest = after;
             }
         }
@@ -740,7 +786,9 @@ mod tests {
     fn a_slow_link_has_room_for_what_it_carries_in_half_a_second() {
         let [second, short] = [1_000_000_000, 1_000_000];
         let room = room_after(WAITING_LEN_MAX, ByteCount(640_000), 10 * second);
-        assert_eq!(room, ROOM_MIN, "32,000 bytes in half a second are less than the least");
+        assert_eq!(room, ByteCount(32_000));
+        let room = room_after(room, ByteCount(16_000), 4 * second);
+        assert_eq!(room, ROOM_MIN, "2,000 bytes in half a second are less than the least");
         let room = room_after(WAITING_LEN_MAX, ByteCount(4_000_000), 2 * second);
         assert_eq!(room, ByteCount(1_000_000));
         assert_eq!(room_after(room, ByteCount(1_000), short), room, "a heartbeat says nothing");
@@ -757,6 +805,8 @@ mod tests {
             bodies: Vec::new(),
         };
         let packets = [packet(100_000), packet(100_000), packet(100_000), packet(400_000)];
-        assert_eq!([0, 2, 3, 4].map(|at| piece_of(&packets[at..])), [2, 1, 1, 0]);
+        let pieces = |room| [0, 2, 3, 4].map(|at| piece_of(&packets[at..], room));
+        assert_eq!(pieces(WAITING_LEN_MAX), [2, 1, 1, 0]);
+        assert_eq!(pieces(ROOM_MIN), [1, 1, 1, 0]);
     }
 }

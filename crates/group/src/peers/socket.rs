@@ -195,6 +195,11 @@ impl Socket {
         }
     }
 
+    /// Sets how many bytes the system keeps unsent at most. A write then waits until it has fewer.
+    pub(super) fn keep_unsent(&mut self, bytes: u32) -> io::Result<()> {
+        SockRef::from(&self.timed().stream).set_tcp_notsent_lowat(bytes)
+    }
+
     /// Sets a new time limit that begins now.
     pub(super) fn allow(&mut self, ms: i64) {
         let timed = self.timed();

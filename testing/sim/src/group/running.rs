@@ -344,6 +344,10 @@ impl HostActions for NodeOutlet<'_> {
         true
     }
 
+    fn room(&self, _: NodeId) -> ByteCount {
+        ByteCount(self.network.room())
+    }
+
     fn read(&mut self, _: u16, sequence: Sequence) -> Option<FrameBytes> {
         if self.reader.next() != sequence.get() && !self.reader.seek(sequence.get()).ok()? {
             return None;
