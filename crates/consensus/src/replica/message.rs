@@ -109,6 +109,11 @@ impl Message {
         }
     }
 
+    /// Reports whether it is a heartbeat of a leader.
+    pub(crate) fn is_heartbeat(&self) -> bool {
+        matches!(self.body, MessageBody::Heartbeat { .. })
+    }
+
     /// Returns an append with its first entries only. The sender must take the others for lost.
     pub(crate) fn shortened(&self, count: usize) -> Message {
         let mut message = self.clone();

@@ -47,6 +47,19 @@ const STUCK_TICKS: u32 = 167;
 const LEAD_TICKS_MIN: u32 = 100;
 /// Ticks after which a snapshot that could not be sent is tried again.
 const FAILED_TICKS: u32 = 40;
+/// Ticks without a further entry after which a node that has received a snapshot is not waited for: ten seconds.
+const CATCHING_UP_TICKS: u32 = 334;
+
+/// A node that is sent a snapshot, and then the entries without which it cannot use it. The log keeps them.
+struct CatchingUp {
+    node: NodeId,
+    /// The last sequence of which the snapshot has something.
+    as_of: Sequence,
+    /// The last entry that it has; None while the snapshot is sent.
+    has: Option<Index>,
+    /// Ticks since it had one more.
+    ticks: u32,
+}
 /// Maximum number of committed records that a node may not have applied and still counts as able to lead: a fraction of
 /// a second of them.
 const BEHIND_MAX: u64 = 1 << 16;
@@ -141,6 +154,9 @@ pub struct ShardGroup {
     marked: Mark,
     /// Ticks for which this node has served without interruption.
     serving_ticks: u32,
+    catching_up: Vec<CatchingUp>,
+    /// Nodes without a vote that were sent a heartbeat in this tick.
+    reminded: Vec<NodeId>,
     /// Ticks without a commit while something waits for one.
     stuck_ticks: u32,
     /// Nodes that lack entries: the last entry that each is known to have, and the ticks since that has grown.
@@ -264,6 +280,8 @@ impl ShardGroup {
             quiet_ticks: 0,
             marked: Mark { synced: stored_sequence, committed: applied.index },
             serving_ticks: 0,
+            catching_up: Vec::new(),
+            reminded: Vec::new(),
             stuck_ticks: 0,
             lacking: BTreeMap::new(),
             past: VecDeque::new(),
@@ -492,12 +510,14 @@ impl ShardGroup {
             return;
         }
         self.yield_or_not();
+        self.reminded.clear();
         self.replica.tick();
         self.serving_ticks = if self.is_settled() { self.serving_ticks + 1 } else { 0 };
         self.device_ticks = self.device_ticks.map(|ticks| ticks + 1);
         self.mark();
         self.try_again();
         self.look_at_devices();
+        self.look_at_nodes_behind();
         if let CoreState::Pauses { ticks, .. } = &mut self.part {
             *ticks += 1;
             // Without plans, `carry_on` resumes the core.
@@ -893,7 +913,12 @@ impl ShardGroup {
         for node in behind {
             let offer = if self.memory_differs() { None } else { self.offer(outlet) };
             match offer {
-                Some(offer) => outlet.catch_up(self.shard, node, offer),
+                Some(offer) => {
+                    let as_of = offer.as_of;
+                    self.catching_up.retain(|other| other.node != node);
+                    self.catching_up.push(CatchingUp { node, as_of, has: None, ticks: 0 });
+                    outlet.catch_up(self.shard, node, offer);
+                }
                 None => self.not_caught_up(node, "no snapshot is there"),
             }
         }
@@ -984,6 +1009,9 @@ impl ShardGroup {
             // now.
             return;
         }
+        if message.is_heartbeat() && self.needs_no_heartbeat(message.to()) {
+            return;
+        }
         let mut bodies = Vec::with_capacity(message.entries().len());
         let (room, mut len) = (outlet.room(message.to()), ByteCount(0));
         for entry in message.entries() {
@@ -1014,6 +1042,19 @@ impl ShardGroup {
         if is_append && !(was_sent && is_whole) {
             self.replica.unreachable(message.to());
         }
+    }
+
+    /// Reports whether a heartbeat to a node is left out: one in a tick is enough for a node without a vote. Each batch of
+    /// reads makes a round of them, which would fill a thin link, and only the answers of voters confirm reads.
+    fn needs_no_heartbeat(&mut self, to: NodeId) -> bool {
+        if self.voters().is_none_or(|voters| voters.contains(&to)) {
+            return false;
+        }
+        let has_had_one = self.reminded.contains(&to);
+        if !has_had_one {
+            self.reminded.push(to);
+        }
+        has_had_one
     }
 
     /// Returns the last sequence of an entry.
@@ -1261,6 +1302,9 @@ impl ShardGroup {
                 "a snapshot has been taken over"
             );
             self.replica.caught_up(node, index);
+            for other in self.catching_up.iter_mut().filter(|other| other.node == node) {
+                other.has = Some(index);
+            }
         }
     }
 
@@ -1272,6 +1316,20 @@ impl ShardGroup {
             "no snapshot was sent to a node that is behind: {why}"
         );
         self.failed.push((node, 0));
+        self.catching_up.retain(|other| other.node != node);
+    }
+
+    /// Lets the log be made shorter again when nodes have the entries that belong to their snapshots.
+    fn look_at_nodes_behind(&mut self) {
+        let mut catching_up = std::mem::take(&mut self.catching_up);
+        catching_up.retain_mut(|CatchingUp { node, as_of, has, ticks }| {
+            let Some(had) = *has else { return self.leads() };
+            let Some(matched) = self.replica.matched(*node) else { return false };
+            *ticks = if matched > had { 0 } else { *ticks + 1 };
+            *has = Some(matched.max(had));
+            *ticks <= CATCHING_UP_TICKS && self.last_of(matched.max(had)) < *as_of
+        });
+        self.catching_up = catching_up;
     }
 
     /// Writes a mark after the last entry when the log has been idle for a while: it says that the entry is on the
@@ -1354,10 +1412,13 @@ impl ShardGroup {
         Some(base_of(&base, end))
     }
 
-    /// Removes the entries that no snapshot needs, unless a snapshot is being sent: its receiver needs the log after
+    /// Removes the entries that no snapshot needs, unless a snapshot is being sent, or its receiver needs the log after
     /// it.
     fn compact_log(&mut self, outlet: &mut impl HostActions) {
-        if self.unneeded_sequence <= self.base.sequence || outlet.is_sending(self.shard) {
+        if self.unneeded_sequence <= self.base.sequence
+            || outlet.is_sending(self.shard)
+            || !self.catching_up.is_empty()
+        {
             return;
         }
         let Some(base) = self.base_at(self.unneeded_sequence, outlet) else { return };

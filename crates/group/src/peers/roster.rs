@@ -451,7 +451,9 @@ const ROOM_FIRST: ByteCount = ByteCount(256 << 10);
 const PIECE_LEN: ByteCount = ByteCount(256 << 10);
 /// Least bytes of a quick write that show that there is more room.
 const LONG_ENOUGH: ByteCount = ByteCount(16 << 10);
-/// Most bytes that the system keeps unsent for a slow link. What it keeps waits behind no other packet.
+/// Most bytes that the system keeps unsent, of a link that is not slow, and of a slow one. A write into a longer buffer
+/// would say nothing about the link, and what is in it cannot be left out any more.
+const UNSENT: u32 = 128 << 10;
 const UNSENT_SLOW: u32 = 16 << 10;
 /// A write that takes longer shows how much the link carries in this time.
 const WRITE_NS_LONG: u64 = 500_000_000;
@@ -559,7 +561,7 @@ fn room_after(room: ByteCount, written: ByteCount, took_ns: u64) -> ByteCount {
         return ByteCount(carried.clamp(ROOM_MIN.0, WAITING_LEN_MAX.0));
     }
     match written >= LONG_ENOUGH {
-        true => ByteCount((2 * room.0).min(WAITING_LEN_MAX.0)),
+        true => (room + written).min(WAITING_LEN_MAX),
         false => room,
     }
 }
@@ -729,6 +731,7 @@ impl Link {
     fn write(&self, socket: &mut Socket, clocks: Option<&Clocks>, clock: Clock) -> io::Result<()> {
         let mut telling = ClockSchedule::default();
         let mut is_slow = false;
+        socket.keep_unsent(UNSENT)?;
         loop {
             if let Some(own) = clocks.map(Clocks::own) {
                 for _ in 0..telling.due(own) {
@@ -754,7 +757,7 @@ impl Link {
                 let (piece, after) = rest.split_at(piece_of(rest, room));
                 if is_slow != (room < ROOM_FIRST) {
                     is_slow = !is_slow;
-                    socket.keep_unsent(if is_slow { UNSENT_SLOW } else { u32::MAX })?;
+                    socket.keep_unsent(if is_slow { UNSENT_SLOW } else { UNSENT })?;
                 }
                 let begun_ns = clock.monotonic_ns();
                 write_packets(piece, socket)?;
@@ -792,7 +795,7 @@ mod tests {
         let room = room_after(WAITING_LEN_MAX, ByteCount(4_000_000), 2 * second);
         assert_eq!(room, ByteCount(1_000_000));
         assert_eq!(room_after(room, ByteCount(1_000), short), room, "a heartbeat says nothing");
-        assert_eq!(room_after(room, ByteCount(20_000), short), ByteCount(2_000_000));
+        assert_eq!(room_after(room, ByteCount(20_000), short), ByteCount(1_020_000));
         assert_eq!(room_after(WAITING_LEN_MAX, WAITING_LEN_MAX, short), WAITING_LEN_MAX);
     }
 

@@ -18,8 +18,8 @@ const VALUES: usize = 24;
 const KEYS: usize = 8;
 /// Values that are written at most until the log no longer reaches back to where it stopped.
 const VALUES_MAX: usize = 800;
-/// Waits of 90 s in which it must have made progress.
-const WAITS_MAX: usize = 8;
+/// Waits of 10 to 100 s, in each of which it must have made progress.
+const WAITS_MAX: usize = 24;
 /// Its data must be seen to be this old, ms.
 const AGE_MS: u64 = 1_000;
 const NODES: [usize; 3] = [0, 1, 2];
