@@ -35,7 +35,14 @@ impl Freshness {
         }
     }
 
-    /// Forgets everything: the memory is another one.
+    /// Advances time by a tick in which the memory is made again, from what the leader has committed. What it had said
+    /// stays true.
+    pub(crate) fn tick_without_memory(&mut self) {
+        self.ticks += 1;
+        self.fresh = None;
+    }
+
+    /// Forgets everything: this node leads.
     pub(crate) fn clear(&mut self) {
         (self.words, self.fresh) = (VecDeque::new(), None);
     }
@@ -72,6 +79,21 @@ mod tests {
         assert_eq!(freshness.age(), Some(1));
         freshness.clear();
         assert_eq!(freshness.age(), None);
+    }
+
+    #[test]
+    fn after_a_snapshot_the_age_is_that_of_the_last_word_before_it() {
+        let mut freshness = Freshness::default();
+        freshness.note(Sequence(5));
+        freshness.tick(Sequence(5));
+        freshness.note(Sequence(12));
+        for _ in 0..8 {
+            freshness.tick_without_memory();
+        }
+        assert_eq!(freshness.age(), None);
+        freshness.note(Sequence(40));
+        freshness.tick(Sequence(30));
+        assert_eq!(freshness.age(), Some(9));
     }
 
     #[test]

@@ -507,6 +507,7 @@ impl ShardGroup {
     pub fn tick(&mut self) {
         // The replica is about to be replaced and is deaf until then (docs/adr/0037-base-of-a-log.md).
         if self.next.is_some() {
+            self.freshness.tick_without_memory();
             return;
         }
         self.yield_or_not();
@@ -537,7 +538,10 @@ impl ShardGroup {
             self.declined_ticks.map(|ticks| ticks + 1).filter(|ticks| *ticks <= DECLINED_TICKS);
         match self.part {
             CoreState::Follows { .. } => self.freshness.tick(self.core.progress.applied()),
-            _ => self.freshness.clear(),
+            CoreState::Rebuilds { .. } => self.freshness.tick_without_memory(),
+            CoreState::Leads(_) | CoreState::Pauses { .. } | CoreState::Resigns { .. } => {
+                self.freshness.clear();
+            }
         }
         self.told_ticks += 1;
         let round_ticks = self.digest_ticks.filter(|_| self.is_settled());
@@ -559,7 +563,8 @@ impl ShardGroup {
 
     /// Takes the word of a leader about what it has committed. That of an earlier term says nothing.
     pub fn on_committed(&mut self, term: Term, committed: Sequence) {
-        if term == self.standing.term && matches!(self.part, CoreState::Follows { .. }) {
+        let follows = matches!(self.part, CoreState::Follows { .. } | CoreState::Rebuilds { .. });
+        if term == self.standing.term && follows {
             self.freshness.note(committed);
         }
     }
