@@ -9,9 +9,9 @@ use scurry_engine::LogId;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 
-/// Messages for other nodes, with their frames.
+/// Messages for other nodes, with their frames, and the bytes of frames that a link takes at a time, if there is a bound.
 #[derive(Default)]
-struct Post(Vec<(Message, Vec<FrameBytes>)>);
+struct Post(Vec<(Message, Vec<FrameBytes>)>, Option<u64>);
 
 impl HostActions for Post {
     fn send(&mut self, _: u16, message: &Message, bodies: Vec<FrameBytes>) -> bool {
@@ -19,7 +19,7 @@ impl HostActions for Post {
         true
     }
     fn room(&self, _: NodeId) -> ByteCount {
-        ByteCount(u64::MAX)
+        ByteCount(self.1.unwrap_or(u64::MAX))
     }
     fn read(&mut self, _: u16, _: Sequence) -> Option<FrameBytes> {
         None
@@ -205,8 +205,14 @@ fn a_leader_deposed_while_members_change_is_given_the_change() {
 
 /// Lets two nodes tick, store and exchange messages.
 fn go_on(nodes: &mut [Alone; 2]) {
+    go_on_by(nodes, None);
+}
+
+/// Does the same by links that take so many bytes at a time. Returns the most entries of an append.
+fn go_on_by(nodes: &mut [Alone; 2], room: Option<u64>) -> usize {
+    let mut longest = 0;
     for at in 0..2 {
-        let (mut post, other) = (Post::default(), 1 - at);
+        let (mut post, other) = (Post(Vec::new(), room), 1 - at);
         nodes[at].group.tick();
         nodes[at].group.act(&mut post);
         let tasks: Vec<Task> = nodes[at].tasks.try_iter().collect();
@@ -217,10 +223,12 @@ fn go_on(nodes: &mut [Alone; 2]) {
         }
         nodes[at].group.act(&mut post);
         for (message, bodies) in post.0 {
+            longest = longest.max(message.entries().len());
             // Refused messages are logged by the node.
             let _ = nodes[other].group.receive(message, bodies);
         }
     }
+    longest
 }
 
 /// With a log shorter than the one it had confirmed, the node would help to elect a leader that lacks committed
@@ -242,6 +250,41 @@ fn a_node_that_has_lost_what_it_had_stored_takes_no_part_any_more() {
         matches!(&broken, StopReason::Retires(why) if why.contains("join again")),
         "{broken:?}"
     );
+}
+
+/// Each batch of reads makes a round of heartbeats: behind a thin link they left no room for entries.
+#[test]
+fn a_node_without_a_vote_gets_one_heartbeat_in_a_tick() {
+    let mut alone = Alone::of(1, &[1, 2]);
+    let sent = |alone: &mut Alone, to| {
+        let mut post = Post::default();
+        (0..5).for_each(|_| alone.group.send(&heartbeat(1, to, 1), &mut post));
+        post.0.len()
+    };
+    assert_eq!((sent(&mut alone, 2), sent(&mut alone, 3)), (5, 1));
+    assert_eq!(sent(&mut alone, 3), 0);
+    alone.group.tick();
+    assert_eq!(sent(&mut alone, 3), 1);
+}
+
+#[test]
+fn an_append_has_as_many_entries_as_the_link_takes() {
+    let mut nodes = [Alone::of(1, &[1, 2]), Alone::of(2, &[1, 2])];
+    let leader = (0..1_000).find_map(|_| {
+        go_on(&mut nodes);
+        (0..2).find(|at| nodes[*at].group.view().serves)
+    });
+    let leader = leader.expect("one is elected");
+    (0..10).for_each(|_| go_on(&mut nodes));
+    // These are lost on the way.
+    (0..3).for_each(|_| nodes[leader].execute(1, 1));
+    let mut longest = 0;
+    for _ in 0..50 {
+        longest = longest.max(go_on_by(&mut nodes, Some(1)));
+    }
+    assert_eq!(longest, 1);
+    let committed = nodes.each_ref().map(|node| node.group.committed_sequence);
+    assert_eq!(committed, [nodes[leader].group.bodies.end().sequence; 2]);
 }
 
 /// Returns a heartbeat from its bytes: docs/formats/replica-messages.md.
