@@ -361,7 +361,7 @@ mod tests {
             texts,
             [
                 "hold session=2 item=1 bucket=5 amount=40",
-                "store-answer session=2 request=7 code=OK version=3 granted=[40]",
+                "store-answer session=2 request=7 kind=update code=OK version=3 granted=[40]",
                 "set-blob session=2 blob=a\\nb",
             ]
         );
