@@ -112,7 +112,7 @@ fn event(op: &Op, behind: &[Op]) -> Option<Event> {
             })?;
             Event::LateUse {
                 session: late.session.clone(),
-                request: late.answer.request().number,
+                request: late.answer.request(),
                 key: *key,
                 unit: *unit,
                 used: *used,
