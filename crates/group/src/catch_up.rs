@@ -13,7 +13,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// Bytes of the shortest and of the longest part: a quarter of what is sent ahead.
+/// Bytes of the shortest and of the longest part. Between them a part is a quarter of the window.
 const PART_LENS: [ByteCount; 2] = [ByteCount(16 << 10), ByteCount(1 << 20)];
 /// Most bytes that are sent and not acknowledged.
 const AHEAD_LEN: ByteCount = ByteCount(4 << 20);

@@ -38,7 +38,7 @@ impl Network {
         self.packets.push(packet);
     }
 
-    /// Returns how many bytes of frames a link takes at a time: few, or any, by what is in flight.
+    /// Returns how many bytes of frames a link takes at a time: few, or any, by the number of packets in flight.
     pub fn room(&self) -> u64 {
         if self.packets.len().is_multiple_of(3) { ROOM_FEW } else { u64::MAX }
     }

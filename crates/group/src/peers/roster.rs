@@ -452,7 +452,7 @@ const PIECE_LEN: ByteCount = ByteCount(256 << 10);
 /// Least bytes of a quick write that show that there is more room.
 const LONG_ENOUGH: ByteCount = ByteCount(16 << 10);
 /// Most bytes that the system keeps unsent, of a link that is not slow, and of a slow one. A write into a longer buffer
-/// would say nothing about the link, and what is in it cannot be left out any more.
+/// would say nothing about the link, and bytes in a buffer cannot be left out any more.
 const UNSENT: u32 = 128 << 10;
 const UNSENT_SLOW: u32 = 16 << 10;
 /// A write that takes longer shows how much the link carries in this time.
@@ -485,7 +485,7 @@ struct Waiting {
     packets: Vec<Packet>,
     /// Bytes of the queued packets, and of those that are being written.
     len: ByteCount,
-    /// Of packets with frames: what they are about, and how many bytes of them are queued or being written.
+    /// Bytes of packets with frames that are queued or being written, by source. A source stays, with 0 bytes.
     queued: BTreeMap<Source, ByteCount>,
     /// Most bytes of packets with frames that are queued of one source: about what the link carries in half a second. A
     /// replica sends entries again that are not acknowledged, so behind a slow link a long queue would have most of them
@@ -517,19 +517,20 @@ impl Waiting {
         }
     }
 
-    /// Notes that packets of so many bytes were written.
-    fn written(&mut self, packets: &[Packet], len: ByteCount) {
-        self.len -= len;
+    /// Notes that packets were written. Returns their bytes.
+    fn note_written(&mut self, packets: &[Packet]) -> ByteCount {
+        let mut all = ByteCount(0);
         for packet in packets {
+            let len = packet.len();
+            all += len;
             if let Some(source) = source_of(packet)
                 && let Some(queued) = self.queued.get_mut(&source)
             {
-                *queued -= packet.len();
-                if *queued == ByteCount(0) {
-                    self.queued.remove(&source);
-                }
+                *queued -= len;
             }
         }
+        self.len -= all;
+        all
     }
 }
 
@@ -603,7 +604,7 @@ impl Link {
         let source = source_of(&packet);
         let queued = source.and_then(|source| waiting.queued.get(&source));
         let is_full = waiting.len > ByteCount(0) && waiting.len + len > WAITING_LEN_MAX
-            || queued.is_some_and(|queued| *queued + len > waiting.room);
+            || queued.is_some_and(|queued| *queued > ByteCount(0) && *queued + len > waiting.room);
         if version < since || is_full {
             return false;
         }
@@ -762,9 +763,8 @@ impl Link {
                 let begun_ns = clock.monotonic_ns();
                 write_packets(piece, socket)?;
                 let took_ns = clock.monotonic_ns().saturating_sub(begun_ns);
-                let len = piece.iter().map(Packet::len).sum();
                 let mut waiting = self.waiting();
-                waiting.written(piece, len);
+                let len = waiting.note_written(piece);
                 room = room_after(room, len, took_ns);
                 waiting.room = room;
                 rest = after;

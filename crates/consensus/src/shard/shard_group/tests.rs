@@ -231,16 +231,22 @@ fn go_on_by(nodes: &mut [Alone; 2], room: Option<u64>) -> usize {
     longest
 }
 
+/// Lets two nodes go on until one serves, and returns its place.
+fn elect(nodes: &mut [Alone; 2]) -> usize {
+    let leader = (0..1_000).find_map(|_| {
+        go_on(nodes);
+        (0..2).find(|at| nodes[*at].group.view().serves)
+    });
+    leader.expect("one is elected")
+}
+
 /// With a log shorter than the one it had confirmed, the node would help to elect a leader that lacks committed
 /// entries.
 #[test]
 fn a_node_that_has_lost_what_it_had_stored_takes_no_part_any_more() {
     let mut nodes = [Alone::of(1, &[1, 2]), Alone::of(2, &[1, 2])];
-    let leader = (0..1_000).find_map(|_| {
-        go_on(&mut nodes);
-        (0..2).find(|at| nodes[*at].group.view().serves)
-    });
-    let follower = 1 - leader.expect("one is elected");
+    let leader = elect(&mut nodes);
+    let follower = 1 - leader;
     (0..10).for_each(|_| go_on(&mut nodes));
     assert!(nodes.iter().all(|node| node.group.broken.is_none()));
     nodes[follower] = Alone::of(follower as u64 + 1, &[1, 2]);
@@ -270,11 +276,7 @@ fn a_node_without_a_vote_gets_one_heartbeat_in_a_tick() {
 #[test]
 fn an_append_has_as_many_entries_as_the_link_takes() {
     let mut nodes = [Alone::of(1, &[1, 2]), Alone::of(2, &[1, 2])];
-    let leader = (0..1_000).find_map(|_| {
-        go_on(&mut nodes);
-        (0..2).find(|at| nodes[*at].group.view().serves)
-    });
-    let leader = leader.expect("one is elected");
+    let leader = elect(&mut nodes);
     (0..10).for_each(|_| go_on(&mut nodes));
     // These are lost on the way.
     (0..3).for_each(|_| nodes[leader].execute(1, 1));
@@ -301,11 +303,7 @@ fn heartbeat(from: u64, to: u64, term: u64) -> Message {
 fn a_leader_that_was_overtaken_is_told_so_whatever_its_frames_are() {
     for is_right in [true, false] {
         let mut nodes = [Alone::of(1, &[1, 2, 3]), Alone::of(2, &[1, 2, 3])];
-        let leader = (0..1_000).find_map(|_| {
-            go_on(&mut nodes);
-            (0..2).find(|at| nodes[*at].group.view().serves)
-        });
-        let leader = leader.expect("one is elected");
+        let leader = elect(&mut nodes);
         let [old, node] = [leader as u64 + 1, 2 - leader as u64];
         let term = nodes[leader].group.view().term.get();
         let mut sent = Post::default();
@@ -335,11 +333,8 @@ fn a_leader_that_was_overtaken_is_told_so_whatever_its_frames_are() {
 #[test]
 fn an_append_of_a_leadership_that_has_ended_does_not_leave() {
     let mut nodes = [Alone::of(1, &[1, 2, 3]), Alone::of(2, &[1, 2, 3])];
-    let leader = (0..1_000).find_map(|_| {
-        go_on(&mut nodes);
-        (0..2).find(|at| nodes[*at].group.view().serves)
-    });
-    let leader = &mut nodes[leader.expect("one is elected")];
+    let leader = elect(&mut nodes);
+    let leader = &mut nodes[leader];
     let (own, term) = (leader.group.replica.id().get(), leader.group.view().term.get());
     // The host processes both inputs before it carries out their effects.
     leader.says(1, 1);
