@@ -8,7 +8,8 @@
 use crate::session_options::HashedOptions;
 use crate::{
     BucketAttributes, Command, Create, ItemAmount, ItemKey, ItemRequest, LimitSubject, LimitTerms,
-    Name, NewBucket, Period, PeriodClock, SessionRequest, Transfer, WindowTerms,
+    Name, NewBucket, Period, PeriodClock, RequestKind, RequestName, SessionRequest, Transfer,
+    WindowTerms,
 };
 use alloc::vec::Vec;
 use xxhash_rust::xxh3::xxh3_64;
@@ -16,11 +17,23 @@ use xxhash_rust::xxh3::xxh3_64;
 /// The body of a command that is remembered by an id. The id itself and IFVERSION are no part of it.
 pub(crate) struct CommandBody {
     digest: u64,
+    /// Kind of the request of a session; RESERVE for a command of another sort.
+    kind: RequestKind,
 }
 
 impl CommandBody {
     pub(crate) fn new(command: &Command<'_>) -> CommandBody {
-        CommandBody { digest: digest(command) }
+        let kind = match command {
+            Command::Update(_) => RequestKind::Update,
+            Command::Terminate(_) => RequestKind::Terminate,
+            _ => RequestKind::Reserve,
+        };
+        CommandBody { digest: digest(command), kind }
+    }
+
+    /// Returns the name of the request of a session that has this body.
+    pub(crate) fn name(&self, number: u32) -> RequestName {
+        RequestName { number, kind: self.kind }
     }
 
     /// Returns the digest to store.

@@ -8,8 +8,8 @@ use crate::image::comes_back;
 use crate::wire::assert_replies;
 use scurry_engine::{Config, Expiry, Outcome, ReadError, Shard};
 use scurry_ledger::{
-    Account, AccountContribution, Code, Command, Limits, Rejection, Time, Totals, UnitTotals,
-    WindowEntry, validate,
+    Account, AccountContribution, Code, Command, Limits, Rejection, RequestKind, RequestName, Time,
+    Totals, UnitTotals, WindowEntry, validate,
 };
 use scurry_resp::table::{self, CommandId, HotId, KeyId, StoreId};
 use scurry_resp::{
@@ -278,8 +278,8 @@ fn units(totals: &Totals) -> Vec<String> {
 fn is_below(account: Option<&Account>, command: &Command<'_>) -> bool {
     let Command::Update(request) = command else { return false };
     let open = account.and_then(|account| account.session(request.session));
-    let known =
-        open.map(|open| open.answers.look_up(request.request, narrow().answers_max, open.version));
+    let name = RequestName { number: request.request, kind: RequestKind::Update };
+    let known = open.map(|open| open.answers.look_up(name, narrow().answers_max, open.version));
     known == Some(WindowEntry::Late)
 }
 

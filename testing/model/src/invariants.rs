@@ -4,8 +4,8 @@ use crate::Op;
 use crate::model::calendar::{Clock, Zone};
 use scurry_ledger::{
     Account, Answer, Bucket, BucketNo, Cause, Change, Code, Cycle, Item, ItemAnswer, ItemKey,
-    ItemRequest, Limit, LimitSubject, Name, Session, SessionPage, Time, TombstoneKind, Transaction,
-    WindowEntry,
+    ItemRequest, Limit, LimitSubject, Name, RequestName, Session, SessionPage, Time, TombstoneKind,
+    Transaction, WindowEntry,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -265,8 +265,8 @@ pub(crate) fn transition(
         ensure(!(is_open && *code == Code::ServiceDenied), || "I14: denied, open".to_string())?;
         // A RESERVE starts from nothing, even where an expired session had its id.
         let before = if matches!(op, Op::Reserve(_)) { None } else { before };
-        if let Some(request) = op.request() {
-            let (number, listed) = (request.request, request.items.as_slice());
+        if let (Some(request), Some(name)) = (op.request(), op.request_name()) {
+            let listed = request.items.as_slice();
             let is_told = items.iter().any(|item| matches!(item.cause, Cause::Limit { .. }));
             let of_whole = usize::from(listed.is_empty() && *code == Code::CreditLimitReached);
             let each = || "an answer per item, or the limit that denies all".to_string();
@@ -275,7 +275,7 @@ pub(crate) fn transition(
             for (asked, given) in listed.iter().zip(items) {
                 let may_be_late = !matches!(op, Op::Terminate(_));
                 let keeps = request.options.keep_hold;
-                item(before, after, own, (number, asked, given), (may_be_late, keeps))?;
+                item(before, after, own, (name, asked, given), (may_be_late, keeps))?;
             }
         }
     }
@@ -317,7 +317,7 @@ fn item(
     before: Option<&Account>,
     after: Option<&Account>,
     own: &str,
-    (number, asked, given): (u32, &ItemRequest, &ItemAnswer),
+    (name, asked, given): (RequestName, &ItemRequest, &ItemAnswer),
     (may_be_late, keep_hold): (bool, bool),
 ) -> Checked {
     let told = || format!("item {asked:?} got {given:?}");
@@ -335,9 +335,10 @@ fn item(
         session.items.iter().find(same).cloned()
     };
     let (was, is) = (session(before, own).and_then(of), of(open));
-    let older = was.as_ref().and_then(|item| item.last_grant).is_some_and(|last| number < last);
+    let older =
+        was.as_ref().and_then(|item| item.last_grant).is_some_and(|last| name.number < last);
     // Below the window no answer of it is stored.
-    let entry = open.answers.look_up(number, 1, open.version);
+    let entry = open.answers.look_up(name, 1, open.version);
     let late = may_be_late && (older || !matches!(entry, WindowEntry::Stored(_)));
     let hold = is.as_ref().map(outstanding);
     if late {

@@ -2,8 +2,8 @@
 
 use scurry_ledger::{
     BucketAttributes, Code, Command, Create, ItemAmount, ItemKey, ItemRequest, LimitSubject,
-    LimitTerms, Link, Name, NewBucket, Period, PeriodClock, SessionOptions, SessionRequest, Status,
-    Transfer, TransferStep, WindowTerms,
+    LimitTerms, Link, Name, NewBucket, Period, PeriodClock, RequestKind, RequestName,
+    SessionOptions, SessionRequest, Status, Transfer, TransferStep, WindowTerms,
 };
 
 /// A [`Command`] that owns its bytes.
@@ -338,6 +338,16 @@ impl Op {
             Op::Reserve(request) | Op::Update(request) | Op::Terminate(request) => Some(request),
             _ => None,
         }
+    }
+
+    /// Returns the name of the request of a RESERVE, UPDATE or TERMINATE.
+    pub fn request_name(&self) -> Option<RequestName> {
+        let kind = match self {
+            Op::Update(_) => RequestKind::Update,
+            Op::Terminate(_) => RequestKind::Terminate,
+            _ => RequestKind::Reserve,
+        };
+        self.request().map(|request| RequestName { number: request.request, kind })
     }
 
     /// Calls `run` with the borrowed command.

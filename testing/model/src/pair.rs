@@ -65,7 +65,7 @@ fn same<T: PartialEq + std::fmt::Debug + ?Sized>(what: &str, ledger: &T, model: 
 pub(crate) fn is_below(account: Option<&Account>, op: &Op, limits: &Limits) -> bool {
     let known = op.request().zip(account).and_then(|(request, account)| {
         let open = account.session(request.session.as_bytes())?;
-        Some(open.answers.look_up(request.request, limits.answers_max, open.version))
+        Some(open.answers.look_up(op.request_name()?, limits.answers_max, open.version))
     });
     known == Some(WindowEntry::Late)
 }

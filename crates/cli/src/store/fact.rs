@@ -279,10 +279,11 @@ fn clock(cycle: Cycle, minutes: &'static str) -> Fields {
 fn answer(packed: &PackedAnswer) -> Fields {
     let mut answers = Answers::default();
     answers.load(packed.as_bytes());
-    let Some(request) = answers.last_request() else { return Vec::new() };
+    let Some(request) = answers.last() else { return Vec::new() };
     let WindowEntry::Stored(stored) = answers.look_up(request, 1, 1) else { return Vec::new() };
     vec![
-        ("request", json!(stored.request)),
+        ("request", json!(stored.request.number)),
+        ("kind", json!(stored.request.kind.name())),
         ("code", json!(stored.code.name())),
         ("version", json!(stored.version)),
         ("granted", granted(&stored.items)),
@@ -300,7 +301,8 @@ fn tombstone(tombstone: &Tombstone) -> Fields {
         TombstoneKind::Released => vec![("ended", json!("released"))],
         TombstoneKind::Answered { request, digest: _, code, items } => vec![
             ("ended", json!("answered")),
-            ("request", json!(request)),
+            ("request", json!(request.number)),
+            ("kind", json!(request.kind.name())),
             ("code", json!(code.name())),
             ("granted", granted(items)),
         ],
@@ -325,12 +327,12 @@ fn transaction(transaction: &Transaction) -> Fields {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use scurry_ledger::{BucketNo, Cause, Code, StoredAnswer};
+    use scurry_ledger::{BucketNo, Cause, Code, RequestKind, RequestName, StoredAnswer};
 
     #[test]
     fn a_fact_reads_the_same_for_people_and_machines() {
         let stored = StoredAnswer {
-            request: 7,
+            request: RequestName { number: 7, kind: RequestKind::Update },
             digest: 1,
             code: Code::Ok,
             version: 3,
@@ -359,7 +361,7 @@ mod tests {
             texts,
             [
                 "hold session=2 item=1 bucket=5 amount=40",
-                "store-answer session=2 request=7 code=OK version=3 granted=[40]",
+                "store-answer session=2 request=7 kind=update code=OK version=3 granted=[40]",
                 "set-blob session=2 blob=a\\nb",
             ]
         );

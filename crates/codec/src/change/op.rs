@@ -105,7 +105,7 @@ pub(super) fn put(pen: &mut FieldWriter<'_>, op: &Op, at: Time, touched: &mut To
         Op::StoreAnswer { session, answer, answers_max } => {
             pen.fields(|line| {
                 put_session(line, number::STORE_ANSWER, *session);
-                line.varint(u64::from(answer.request()));
+                line.varint(u64::from(answer.request().number));
             });
             pen.string(answer.bytes_after_request());
             pen.byte(*answers_max);

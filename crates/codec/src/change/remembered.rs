@@ -7,7 +7,7 @@ use alloc::string::ToString;
 use alloc::vec::Vec;
 use scurry_ledger::{
     BucketNo, Cause, Code, CodeKind, DebitPart, DebitedItem, ItemAnswer, ItemAnswers, ItemKey,
-    Time, Tombstone, TombstoneKind, Transaction,
+    RequestKind, RequestName, Time, Tombstone, TombstoneKind, Transaction,
 };
 
 const EXPIRED: u8 = 0;
@@ -41,12 +41,12 @@ pub(super) fn put_tombstone(pen: &mut FieldWriter<'_>, tombstone: &Tombstone, at
     match tombstone.last {
         Some(last) => pen.fields(|line| {
             line.byte(kind + WITH_LAST);
-            line.varint(u64::from(last));
+            line.varint(name_number(last));
         }),
         None => pen.byte(kind),
     }
     if let TombstoneKind::Answered { request, digest, code, items } = &tombstone.kind {
-        pen.varint(u64::from(*request));
+        pen.varint(name_number(*request));
         pen.bytes(&digest.to_le_bytes());
         pen.byte(*code as u8);
         pen.varint(items.len() as u64);
@@ -60,16 +60,28 @@ pub(super) fn put_tombstone(pen: &mut FieldWriter<'_>, tombstone: &Tombstone, at
     }
 }
 
+/// Returns the number of a request's name: its kind is in the two lowest bits.
+fn name_number(name: RequestName) -> u64 {
+    u64::from(name.number) << 2 | u64::from(name.kind as u8)
+}
+
+fn take_name(from: &mut Cursor<'_>) -> Result<RequestName, Malformed> {
+    let number = from.varint()?;
+    let kind = RequestKind::from_number((number & 3) as u8).ok_or(Malformed::Choice)?;
+    let number = u32::try_from(number >> 2).map_err(|_| Malformed::Number)?;
+    Ok(RequestName { number, kind })
+}
+
 pub(super) fn take_tombstone(from: &mut Cursor<'_>, at: Time) -> Result<Tombstone, Malformed> {
     let (id, forget_at) = (from.id()?, from.time(at)?);
     let kind = from.byte()?;
     let has_last = (WITH_LAST..2 * WITH_LAST).contains(&kind);
-    let last = has_last.then(|| from.narrow()).transpose()?;
+    let last = has_last.then(|| take_name(from)).transpose()?;
     let kind = match if has_last { kind - WITH_LAST } else { kind } {
         EXPIRED => TombstoneKind::Expired,
         RELEASED => TombstoneKind::Released,
         ANSWERED => TombstoneKind::Answered {
-            request: from.narrow()?,
+            request: take_name(from)?,
             digest: take_digest(from)?,
             code: take_code(from)?,
             items: take_items(from)?,

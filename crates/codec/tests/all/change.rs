@@ -231,7 +231,7 @@ fn usual_times_of_supervision_take_a_byte_each() {
 
 #[test]
 fn a_stored_answer_that_is_not_whole_is_refused() {
-    for behind in [&[][..], &[0; 8], &[0; 9], &[4, 0, 0, 0, 0, 0, 0, 0, 7, 0]] {
+    for behind in [&[][..], &[0; 8], &[0; 9], &[4, 0, 0, 0, 0, 0, 0, 0, 12, 0]] {
         let op = [&[26, 0, 5, behind.len() as u8], behind, &[8]].concat();
         let bytes = [&[1, 0, 1][..], &op].concat();
         assert_eq!(decode(&bytes), Err(ChangeError::Malformed(Malformed::Answer)), "{behind:?}");

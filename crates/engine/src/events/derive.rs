@@ -112,7 +112,7 @@ fn event(op: &Op, behind: &[Op]) -> Option<Event> {
             })?;
             Event::LateUse {
                 session: late.session.clone(),
-                request: late.answer.request(),
+                request: late.answer.request().number,
                 key: *key,
                 unit: *unit,
                 used: *used,

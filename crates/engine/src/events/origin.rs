@@ -44,14 +44,14 @@ impl<'c> Origins<'c> {
                     origins.sessions.push((id.clone(), None));
                 }
                 Op::StoreAnswer { session, answer, .. } => {
-                    origins.note_request(*session, Some(answer.request()));
+                    origins.note_request(*session, Some(answer.request().number));
                 }
                 Op::CloseSession(session) => {
                     origins.note_request(*session, closing_request(ops.get(at + 1)));
                 }
                 Op::Remember(transaction) => origins.transaction = Some(transaction.id.clone()),
                 Op::NoteLate(late) => {
-                    origins.late = Some((late.session.clone(), late.answer.request()))
+                    origins.late = Some((late.session.clone(), late.answer.request().number))
                 }
                 _ => {}
             }
@@ -127,7 +127,7 @@ impl<'c> Origins<'c> {
 fn closing_request(behind: Option<&Op>) -> Option<u32> {
     let Some(Op::StoreTombstone(tombstone)) = behind else { return None };
     match **tombstone {
-        Tombstone { kind: TombstoneKind::Answered { request, .. }, .. } => Some(request),
+        Tombstone { kind: TombstoneKind::Answered { request, .. }, .. } => Some(request.number),
         Tombstone { kind: TombstoneKind::Expired, .. }
         | Tombstone { kind: TombstoneKind::Released, .. }
         | Tombstone { kind: TombstoneKind::Unknown | TombstoneKind::Returned { .. }, .. } => None,

@@ -9,9 +9,9 @@ use scurry_engine::{
 use scurry_ledger::{
     BucketAttributes, BucketNo, BucketTerms, Cause, Change, Code, Command, Create, Cycle, Decision,
     Id, ItemAt, ItemRequest, LateAnswer, Limit, LimitAt, LimitSubject, Limits, Name, NewBucket, Op,
-    Overrun, PackedAnswer, Period, Posting, SessionAt, SessionOptions, SessionRequest,
-    SessionTerms, Status, StoredAnswer, Time, Tombstone, TombstoneKind, Transaction, Window, apply,
-    decide,
+    Overrun, PackedAnswer, Period, Posting, RequestKind, RequestName, SessionAt, SessionOptions,
+    SessionRequest, SessionTerms, Status, StoredAnswer, Time, Tombstone, TombstoneKind,
+    Transaction, Window, apply, decide,
 };
 use std::collections::BTreeMap;
 use std::io;
@@ -19,6 +19,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 const NOW: Time = Time(1_700_000_000_000);
 const LOG: LogId = LogId { id: 7, core: 0 };
+
+fn name_of_update(number: u32) -> RequestName {
+    RequestName { number, kind: RequestKind::Update }
+}
 
 fn name(text: &str) -> Name {
     Name::new(text.as_bytes()).expect("a name")
@@ -50,7 +54,7 @@ fn each_fact_is_one_event_or_none() {
     let at = ItemAt { session: SessionAt(0), item: 0 };
     let moved = |movement| vec![Event::Moved(movement, posting(2, 9))];
     let answer = StoredAnswer {
-        request: 1,
+        request: name_of_update(1),
         digest: 2,
         code: Code::Ok,
         version: 3,
@@ -173,7 +177,7 @@ fn each_fact_is_one_event_or_none() {
         assert_eq!(events(vec![op.clone()]), expected, "{op:?}");
     }
     let answered = TombstoneKind::Answered {
-        request: 1,
+        request: name_of_update(1),
         digest: 2,
         code: Code::Ok,
         items: Default::default(),
@@ -192,7 +196,7 @@ fn each_fact_is_one_event_or_none() {
 fn late_use_is_told_with_the_session_that_was_not_open() {
     let unit = name("cent");
     let answer = PackedAnswer::new(&StoredAnswer {
-        request: 6,
+        request: name_of_update(6),
         digest: 2,
         code: Code::Ok,
         version: 0,
@@ -320,7 +324,7 @@ fn what_moves_in_one_way_and_bucket_is_one_event_where_it_begins() {
 fn each_movement_tells_the_request_and_the_item_that_it_comes_from() {
     let at = |session, item| ItemAt { session: SessionAt(session), item };
     let answer = PackedAnswer::new(&StoredAnswer {
-        request: 4,
+        request: name_of_update(4),
         digest: 2,
         code: Code::Ok,
         version: 3,
@@ -374,7 +378,7 @@ fn each_movement_tells_the_request_and_the_item_that_it_comes_from() {
     ];
     assert_eq!(told(update), expected.map(|(event, origin)| EventWithOrigin { event, origin }));
     let answered = TombstoneKind::Answered {
-        request: 9,
+        request: name_of_update(9),
         digest: 1,
         code: Code::Ok,
         items: Default::default(),

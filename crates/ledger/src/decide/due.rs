@@ -222,7 +222,7 @@ fn expire_session(draft: &mut Draft<'_>, id: &Id) {
         return postpone(draft, session);
     }
     let deadline = draft.session(session).deadline;
-    let last = draft.session(session).answers.last_request();
+    let last = draft.session(session).answers.last();
     if !draft.account().allowances.is_empty() {
         // Units that come back after the end of their period expire. A period that begins exactly at the deadline begins
         // after it.

@@ -25,11 +25,12 @@ pub(super) fn settle(
     body: &CommandBody,
     code: Code,
 ) -> Step<Outcome> {
+    let name = body.name(request.request);
     match draft.account().tombstones.find(request.session) {
-        Some(known) if !known.accepts_late_use(request.request, draft.limits.answers_max) => {
+        Some(known) if !known.accepts_late_use(name, draft.limits.answers_max) => {
             return reject(
                 Code::OutOfWindow,
-                "the session ended, and the request number is not above those that it answered: \
+                "the session ended, and the request is not after those that it answered: \
                  what was never settled can be reported under a new number",
             );
         }
@@ -45,7 +46,7 @@ pub(super) fn settle(
     let version = 0;
     let late = LateAnswer {
         session: Id::new(request.session).unwrap_or(Id::EMPTY),
-        answer: PackedAnswer::from_parts(request.request, body.digest(), (code, version), &items),
+        answer: PackedAnswer::from_parts(name, body.digest(), (code, version), &items),
         forget_at: draft.now.plus_ms(draft.limits.transaction_ms),
         answers_max: u8::try_from(draft.limits.answers_max).unwrap_or(u8::MAX),
     };

@@ -9,8 +9,8 @@ use super::{Outcome, Step, fields, late, limit, reject};
 use crate::digest::CommandBody;
 use crate::{
     Answer, Cause, Code, Id, ItemAnswer, ItemAnswers, ItemAt, ItemRequest, Op, PackedAnswer,
-    Rejection, Session, SessionAt, SessionOptions, SessionRequest, Status, StoredAnswer, Time,
-    Tombstone, TombstoneKind, WindowEntry,
+    Rejection, RequestName, Session, SessionAt, SessionOptions, SessionRequest, Status,
+    StoredAnswer, Time, Tombstone, TombstoneKind, WindowEntry,
 };
 use smallvec::SmallVec;
 
@@ -33,14 +33,14 @@ pub(super) fn reserve(
     body: &CommandBody,
 ) -> Step<Outcome> {
     if let Some(open) = find(draft, request.session).map(|place| &draft.account().sessions[place]) {
-        return match look_up(draft, open, request) {
+        return match look_up(draft, open, request, body) {
             WindowEntry::Stored(answer) => replay(answer, body).map(Outcome::Replay),
             _ => reject(Code::SessionExists, "the session is open: use SCUR.UPDATE"),
         };
     }
     // A closed session answers only the duplicates that its tombstone remembers.
     if let Some(tombstone) = draft.account().tombstones.find(request.session) {
-        return match tombstone.answer_to(request.request) {
+        return match tombstone.answer_to(body.name(request.request)) {
             Some(answer) => replay(answer, body).map(Outcome::Replay),
             None => ended(draft, &tombstone, Code::SessionExists, (EXPIRED_ID, USED_UP)),
         };
@@ -82,7 +82,7 @@ pub(super) fn reserve(
     }
     let code = if all_denied { Code::CreditLimitReached } else { Code::Ok };
     supervise(draft, at, request);
-    Ok(Outcome::Commit(store(draft, at, request.request, body, code, items)))
+    Ok(Outcome::Commit(store(draft, at, request, body, code, items)))
 }
 
 fn open(draft: &mut Draft<'_>, request: &SessionRequest<'_>) -> SessionAt {
@@ -163,7 +163,7 @@ pub(super) fn update(
     let asked = request.items.iter().filter(|item| item.requested.unwrap_or(0) > 0).count();
     let code = if denied > 0 && denied == asked { Code::CreditLimitReached } else { Code::Ok };
     supervise(draft, at, request);
-    Ok(Outcome::Commit(store(draft, at, request.request, body, code, items)))
+    Ok(Outcome::Commit(store(draft, at, request, body, code, items)))
 }
 
 pub(super) fn terminate(
@@ -198,7 +198,7 @@ pub(super) fn deny_reserve(
     }
     let at = open(draft, request);
     supervise(draft, at, request);
-    Outcome::Commit(store(draft, at, request.request, body, Code::ChainDenied, items))
+    Outcome::Commit(store(draft, at, request, body, Code::ChainDenied, items))
 }
 
 /// Carries out an UPDATE or a TERMINATE that its chain denies: the use is settled, and the session stays open.
@@ -227,7 +227,7 @@ pub(super) fn deny_report(
         items.push(ItemAnswer { code, cause, ..ItemAnswer::settled(uncollected) });
     }
     supervise(draft, at, request);
-    Ok(Outcome::Commit(store(draft, at, request.request, body, Code::ChainDenied, items)))
+    Ok(Outcome::Commit(store(draft, at, request, body, Code::ChainDenied, items)))
 }
 
 pub(super) fn release(draft: &mut Draft<'_>, session: &[u8], cancels: bool) -> Step<Outcome> {
@@ -250,7 +250,7 @@ pub(super) fn release(draft: &mut Draft<'_>, session: &[u8], cancels: bool) -> S
     }
     let at = draft.name(place);
     let Session { id, answers, .. } = draft.session(at);
-    let (id, last) = (id.clone(), answers.last_request());
+    let (id, last) = (id.clone(), answers.last());
     release_all(draft, at);
     let forget_at =
         if cancels { long_after(draft) } else { draft.now.plus_ms(draft.limits.tombstone_ms) };
@@ -290,7 +290,7 @@ fn find_for(
     if session.terms.transfer {
         return reject(Code::NotApplicable, TRANSFER);
     }
-    let below = match look_up(draft, session, request) {
+    let below = match look_up(draft, session, request, body) {
         WindowEntry::Stored(answer) => return replay(answer, body).map(Found::Replay),
         WindowEntry::Below => return reject(Code::OutOfWindow, OUT_OF_WINDOW),
         WindowEntry::Late => true,
@@ -361,8 +361,14 @@ fn expired_ms(draft: &Draft<'_>, tombstone: &Tombstone) -> Option<i64> {
     kept_ms.checked_sub(left_ms).filter(|ago_ms| is_told && (0..=kept_ms).contains(ago_ms))
 }
 
-fn look_up(draft: &Draft<'_>, session: &Session, request: &SessionRequest<'_>) -> WindowEntry {
-    session.answers.look_up(request.request, draft.limits.answers_max, session.version)
+fn look_up(
+    draft: &Draft<'_>,
+    session: &Session,
+    request: &SessionRequest<'_>,
+    body: &CommandBody,
+) -> WindowEntry {
+    let name = body.name(request.request);
+    session.answers.look_up(name, draft.limits.answers_max, session.version)
 }
 
 /// Returns the position of an open session in the account's order.
@@ -388,7 +394,8 @@ fn replay_closed(
     let Some(tombstone) = draft.account().tombstones.find(request.session) else {
         return Ok(None);
     };
-    tombstone.answer_to(request.request).map(|answer| replay(answer, body)).transpose()
+    let stored = tombstone.answer_to(body.name(request.request));
+    stored.map(|answer| replay(answer, body)).transpose()
 }
 
 /// Returns the stored answer to this very body, if there is one.
@@ -400,7 +407,7 @@ pub(super) fn stored(
     let Some(place) = find(draft, request.session) else {
         return replay_closed(draft, request, body).ok().flatten();
     };
-    match look_up(draft, &draft.account().sessions[place], request) {
+    match look_up(draft, &draft.account().sessions[place], request, body) {
         WindowEntry::Stored(answer) => replay(answer, body).ok(),
         WindowEntry::New | WindowEntry::Late | WindowEntry::Below => None,
     }
@@ -523,13 +530,14 @@ fn supervise(draft: &mut Draft<'_>, session: SessionAt, request: &SessionRequest
 fn store(
     draft: &mut Draft<'_>,
     session: SessionAt,
-    request: u32,
+    request: &SessionRequest<'_>,
     body: &CommandBody,
     code: Code,
     items: ItemAnswers,
 ) -> Answer {
     let version = draft.session(session).version;
-    let answer = PackedAnswer::from_parts(request, body.digest(), (code, version), &items);
+    let name = body.name(request.request);
+    let answer = PackedAnswer::from_parts(name, body.digest(), (code, version), &items);
     let answers_max = u8::try_from(draft.limits.answers_max).unwrap_or(u8::MAX);
     draft.record(Op::StoreAnswer { session, answer, answers_max });
     Answer::Session { code, version, items }
@@ -550,8 +558,9 @@ fn close(
     code: Code,
     items: ItemAnswers,
 ) -> Outcome {
-    // The tombstone needs this number only if it is above that of the closing request.
-    let last = draft.session(at).answers.last_request().filter(|last| *last > request.request);
+    // The tombstone needs this name only if it is after that of the closing request.
+    let name = body.name(request.request);
+    let last = draft.session(at).answers.last().filter(|last| *last > name);
     release_all(draft, at);
     store_answered_tombstone(draft, request, body, (code, last), &items);
     Outcome::Commit(Answer::Session { code, version: 0, items })
@@ -561,11 +570,11 @@ fn store_answered_tombstone(
     draft: &mut Draft<'_>,
     request: &SessionRequest<'_>,
     body: &CommandBody,
-    (code, last): (Code, Option<u32>),
+    (code, last): (Code, Option<RequestName>),
     items: &[ItemAnswer],
 ) {
     let kind = TombstoneKind::Answered {
-        request: request.request,
+        request: body.name(request.request),
         digest: body.digest(),
         code,
         items: ItemAnswers::from_slice(items),

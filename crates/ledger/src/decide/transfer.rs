@@ -11,8 +11,8 @@ use super::{Outcome, Step, reject};
 use crate::digest::CommandBody;
 use crate::{
     Answer, BucketAttributes, Code, Id, ItemAnswers, ItemAt, ItemKey, ItemRequest, Name, Op,
-    Rejection, Session, SessionAt, SessionOptions, SessionRequest, Status, Time, Tombstone,
-    TombstoneKind, Transaction, Transfer, TransferStep, UnitAmount,
+    Rejection, RequestKind, RequestName, Session, SessionAt, SessionOptions, SessionRequest,
+    Status, Time, Tombstone, TombstoneKind, Transaction, Transfer, TransferStep, UnitAmount,
 };
 use alloc::boxed::Box;
 use alloc::format;
@@ -20,8 +20,8 @@ use alloc::vec::Vec;
 
 /// Key of the one item of a transfer: a limit of this item bounds what an account sends.
 pub const TRANSFER_ITEM: &[u8] = b"transfer";
-/// Request number of a transfer's one answer.
-const REQUEST: u32 = 0;
+/// Name of the request of a transfer's one answer.
+const REQUEST: RequestName = RequestName { number: 0, kind: RequestKind::Reserve };
 /// Time after which the host tries a step again for the first time, ms. Each next time is twice as long.
 const RETRY_MS_FIRST: i64 = 1_000;
 
@@ -97,7 +97,7 @@ pub(super) fn begin(
         ..SessionOptions::default()
     };
     let (session, items, blob) = (transfer.id, &[item], Some(blob.as_slice()));
-    let request = SessionRequest { session, request: REQUEST, options, blob, items };
+    let request = SessionRequest { session, request: REQUEST.number, options, blob, items };
     let outcome = reserve(draft, &request, body).map_err(|refused| match refused.code {
         Code::RequestMismatch => Rejection { why: MISMATCH, ..refused },
         Code::SessionExists => Rejection { why: SESSION_EXISTS, ..refused },

@@ -1,18 +1,20 @@
 //! The window of an open session: its highest-numbered answers.
 //!
-//! Entry: length u16 (of the whole entry), request number u32, digest u64, code u8, session version LEB128, items.
-//! Entries are in the order of request numbers; gaps come before them.
+//! Entry: length u16 (of the whole entry), request number u32, digest u64, code (2 bits) and kind of the request (2 bits)
+//! u8, session version LEB128, items. Entries are in the order of the names of their requests; gaps come before them.
 
 use super::gaps::{self, Range};
 use super::pack::{self, PackReader, Packed};
-use crate::{Code, ItemAnswer, ItemAnswers};
+use crate::{Code, ItemAnswer, ItemAnswers, RequestKind, RequestName};
 use smallvec::SmallVec;
 
 /// Length of the fields up to the request number, and (`HEAD_LEN`) up to the version.
 const REQUEST_END: usize = 2 + 4;
 const HEAD_LEN: usize = REQUEST_END + 8 + 1;
+/// The number of the kind takes the bits above the code.
+const KIND_SHIFT: u32 = 2;
 
-/// Stored answers of one open session, in the order of their request numbers.
+/// Stored answers of one open session, in the order of the names of their requests.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Answers {
     bytes: SmallVec<[u8; 96]>,
@@ -24,8 +26,8 @@ pub struct Answers {
 /// One stored answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredAnswer {
-    /// CC-Request-Number.
-    pub request: u32,
+    /// CC-Request-Number and CC-Request-Type.
+    pub request: RequestName,
     /// Digest of the answered body.
     pub digest: u64,
     /// OK or a denial.
@@ -40,16 +42,16 @@ pub struct StoredAnswer {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PackedAnswer(Packed);
 
-/// Result of looking up a request number in the window.
+/// Result of looking up a request in the window.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WindowEntry {
-    /// The number was never answered, and its answer would be kept.
+    /// The request was never answered, and its answer would be kept.
     New,
-    /// The number was never answered and is below the window: its answer would not be kept.
+    /// The request was never answered and is below the window: its answer would not be kept.
     Late,
-    /// The number was answered before.
+    /// The request was answered before.
     Stored(StoredAnswer),
-    /// The number is below the window: it was answered before, or it is no longer known whether it was.
+    /// The request is below the window: it was answered before, or it is no longer known whether it was.
     Below,
 }
 
@@ -75,36 +77,36 @@ impl Answers {
         self.bytes.clear();
         (self.count, self.last) = (0, 0);
         let (mut rest, mut count) = (&bytes[gaps::len(bytes)..], 0);
-        let (mut lowest, mut last) = (0, 0);
+        let (mut lowest, mut last) = (0, None);
         while let Some((request, len)) = head(rest) {
             if count == 0 {
-                lowest = request;
-            } else if request <= last || count == u8::MAX {
+                lowest = request.number;
+            } else if Some(request) <= last || count == u8::MAX {
                 return false;
             }
-            last = request;
+            last = Some(request);
             count += 1;
             rest = &rest[len..];
         }
         let whole = rest.is_empty() && gaps::are_whole(bytes, lowest);
         if whole {
-            (self.count, self.last) = (count, last);
+            (self.count, self.last) = (count, last.map_or(0, |last| last.number));
             self.bytes.extend_from_slice(bytes);
         }
         whole
     }
 
-    /// Looks up a request number when at most `answers_max` answers are kept, and `answered` were given in all: one for
-    /// each version of the session.
-    pub fn look_up(&self, request: u32, answers_max: usize, answered: u64) -> WindowEntry {
+    /// Looks up a request when at most `answers_max` answers are kept, and `answered` were given in all: one for each
+    /// version of the session.
+    pub fn look_up(&self, request: RequestName, answers_max: usize, answered: u64) -> WindowEntry {
         // The usual case: a request after all others.
-        if request > self.last {
+        if request.number > self.last {
             return WindowEntry::New;
         }
         let mut lowest = None;
-        for (number, entry) in self.entries() {
-            lowest = lowest.or(Some(number));
-            if number == request {
+        for (name, entry) in self.entries() {
+            lowest = lowest.or(Some(name));
+            if name == request {
                 return WindowEntry::Stored(unpack(entry));
             }
         }
@@ -113,15 +115,15 @@ impl Answers {
         }
         // Compares with the answers given, not with `answers_max`: what was dropped does not depend on today's bound.
         if answered > u64::from(self.count) {
-            let never = gaps::contain(&self.bytes, request);
+            let never = gaps::contain(&self.bytes, request.number);
             return if never { WindowEntry::Late } else { WindowEntry::Below };
         }
         if self.len() < answers_max { WindowEntry::New } else { WindowEntry::Below }
     }
 
     /// Returns the stored answer to a request.
-    pub(crate) fn stored(&self, request: u32) -> Option<StoredAnswer> {
-        self.entries().find(|(number, _)| *number == request).map(|(_, entry)| unpack(entry))
+    pub(crate) fn stored(&self, request: RequestName) -> Option<StoredAnswer> {
+        self.entries().find(|(name, _)| *name == request).map(|(_, entry)| unpack(entry))
     }
 
     /// Returns the highest request number that was answered; `None` before the first.
@@ -129,18 +131,23 @@ impl Answers {
         (!self.is_empty()).then_some(self.last)
     }
 
-    /// Stores an answer, and drops the lowest-numbered ones beyond `answers_max`. For a number in a gap only the number
-    /// is noted, not the answer.
+    /// Returns the last request that was answered, in the order of their names.
+    pub fn last(&self) -> Option<RequestName> {
+        self.entries().last().map(|(name, _)| name)
+    }
+
+    /// Stores an answer, and drops the lowest ones beyond `answers_max`. For a number in a gap only the number is noted,
+    /// not the answer.
     pub(crate) fn store(&mut self, answer: &PackedAnswer, answers_max: usize) {
         let request = answer.request();
-        let at = if self.is_empty() || request > self.last {
-            self.last = request;
+        let at = if self.is_empty() || request.number > self.last {
+            self.last = request.number;
             self.bytes.len()
-        } else if gaps::contain(&self.bytes, request) {
+        } else if gaps::contain(&self.bytes, request.number) {
             // The number is below the window: it leaves its gap, and its answer is not kept.
-            return self.replace_gaps(&gaps::without(&self.bytes, request));
+            return self.replace_gaps(&gaps::without(&self.bytes, request.number));
         } else {
-            let before = self.entries().take_while(|(number, _)| *number < request);
+            let before = self.entries().take_while(|(name, _)| *name < request);
             gaps::len(&self.bytes) + before.map(|(_, entry)| entry.len()).sum::<usize>()
         };
         self.bytes.insert_from_slice(at, &answer.0);
@@ -156,10 +163,10 @@ impl Answers {
         self.bytes.drain(start..start + len);
         self.count -= 1;
         if let Some((lowest, _)) = head(&self.bytes[start..])
-            && lowest - dropped > 1
+            && lowest.number - dropped.number > 1
         {
             // The numbers between the dropped entry and the next one were never answered: they become a gap.
-            let range = Range { first: dropped + 1, last: lowest - 1 };
+            let range = Range { first: dropped.number + 1, last: lowest.number - 1 };
             self.replace_gaps(&gaps::with(&self.bytes, range));
         }
     }
@@ -169,29 +176,31 @@ impl Answers {
         self.bytes.insert_from_slice(0, gaps);
     }
 
-    fn entries(&self) -> impl Iterator<Item = (u32, &[u8])> {
+    fn entries(&self) -> impl Iterator<Item = (RequestName, &[u8])> {
         let mut rest = &self.bytes[gaps::len(&self.bytes)..];
         core::iter::from_fn(move || {
-            let (number, entry) = split(rest)?;
+            let (name, entry) = split(rest)?;
             rest = &rest[entry.len()..];
-            Some((number, entry))
+            Some((name, entry))
         })
     }
 }
 
-/// Returns the first entry's request number and its bytes.
-fn split(bytes: &[u8]) -> Option<(u32, &[u8])> {
+/// Returns the name of the first entry's request, and its bytes.
+fn split(bytes: &[u8]) -> Option<(RequestName, &[u8])> {
     let (request, len) = head(bytes)?;
     Some((request, &bytes[..len]))
 }
 
-/// Returns the first entry's request number and its length in bytes.
+/// Returns the name of the first entry's request, and its length in bytes.
 #[inline]
-fn head(bytes: &[u8]) -> Option<(u32, usize)> {
-    let [len_low, len_high, request @ ..] = bytes.first_chunk::<6>()?;
+fn head(bytes: &[u8]) -> Option<(RequestName, usize)> {
+    let head = bytes.first_chunk::<HEAD_LEN>()?;
+    let [len_low, len_high, number @ ..] = head.first_chunk::<REQUEST_END>()?;
     let len = usize::from(u16::from_le_bytes([*len_low, *len_high]));
+    let kind = RequestKind::from_number(head[HEAD_LEN - 1] >> KIND_SHIFT)?;
     let whole = len > HEAD_LEN && len <= bytes.len();
-    whole.then(|| (u32::from_le_bytes(*request), len))
+    whole.then(|| (RequestName { number: u32::from_le_bytes(*number), kind }, len))
 }
 
 impl PackedAnswer {
@@ -202,15 +211,15 @@ impl PackedAnswer {
     }
 
     pub(crate) fn from_parts(
-        request: u32,
+        request: RequestName,
         digest: u64,
         (code, version): (Code, u64),
         items: &[ItemAnswer],
     ) -> PackedAnswer {
         let mut head = [0; HEAD_LEN];
-        head[2..6].copy_from_slice(&request.to_le_bytes());
+        head[2..6].copy_from_slice(&request.number.to_le_bytes());
         head[6..14].copy_from_slice(&digest.to_le_bytes());
-        head[14] = pack::code_bits(code);
+        head[14] = pack::code_bits(code) | (request.kind as u8) << KIND_SHIFT;
         let mut out = Packed::from_slice(&head);
         pack::put_varint(&mut out, version);
         for item in items {
@@ -231,13 +240,13 @@ impl PackedAnswer {
         PackedAnswer(Packed::from_slice(bytes)).checked()
     }
 
-    /// Restores the answer to a request from the bytes of [`PackedAnswer::bytes_after_request`]; `None` if they are not
-    /// those of one whole answer.
-    pub fn of_request(request: u32, behind: &[u8]) -> Option<PackedAnswer> {
+    /// Restores the answer to the request of a number from the bytes of [`PackedAnswer::bytes_after_request`]; `None` if
+    /// they are not those of one whole answer.
+    pub fn of_request(number: u32, behind: &[u8]) -> Option<PackedAnswer> {
         let len = u16::try_from(REQUEST_END + behind.len()).ok()?;
         let mut out = Packed::from_slice(&[0; REQUEST_END]);
         out[..2].copy_from_slice(&len.to_le_bytes());
-        out[2..].copy_from_slice(&request.to_le_bytes());
+        out[2..].copy_from_slice(&number.to_le_bytes());
         out.extend_from_slice(behind);
         PackedAnswer(out).checked()
     }
@@ -247,7 +256,7 @@ impl PackedAnswer {
         let (_, entry) = split(&self.0)?;
         let (&code, rest) = self.0.get(HEAD_LEN - 1..)?.split_first()?;
         let whole = entry.len() == self.0.len()
-            && pack::is_code(code)
+            && code >> KIND_SHIFT <= RequestKind::LAST
             && pack::items_are_whole(pack::skip_varint(rest)?);
         whole.then_some(self)
     }
@@ -257,9 +266,10 @@ impl PackedAnswer {
         &self.0[REQUEST_END..]
     }
 
-    /// Returns the request number.
-    pub fn request(&self) -> u32 {
-        split(&self.0).map_or(0, |(request, _)| request)
+    /// Returns the name of its request.
+    pub fn request(&self) -> RequestName {
+        let none = RequestName { number: 0, kind: RequestKind::Reserve };
+        split(&self.0).map_or(none, |(request, _)| request)
     }
 
     pub(super) fn unpack(&self) -> StoredAnswer {
@@ -278,10 +288,12 @@ pub(super) fn entries(mut bytes: &[u8]) -> impl Iterator<Item = StoredAnswer> {
 
 fn unpack(entry: &[u8]) -> StoredAnswer {
     let mut reader = PackReader(&entry[2..]);
+    let (number, digest, bits) = (reader.u32(), reader.word::<8>(), reader.u8());
+    let kind = RequestKind::from_number(bits >> KIND_SHIFT).unwrap_or(RequestKind::Reserve);
     StoredAnswer {
-        request: reader.u32(),
-        digest: reader.word::<8>(),
-        code: pack::code_from_bits(reader.u8()),
+        request: RequestName { number, kind },
+        digest,
+        code: pack::code_from_bits(bits),
         version: reader.varint(),
         items: pack::take_items(&mut reader),
     }
@@ -292,7 +304,11 @@ mod tests {
     use super::*;
     use crate::{Cause, Name, Time};
 
-    fn answer(request: u32) -> StoredAnswer {
+    fn update(number: u32) -> RequestName {
+        RequestName { number, kind: RequestKind::Update }
+    }
+
+    fn answer(number: u32) -> StoredAnswer {
         let item = ItemAnswer {
             code: Code::CreditLimitReached,
             granted: i64::MAX,
@@ -301,8 +317,8 @@ mod tests {
             cause: Cause::Balance,
         };
         StoredAnswer {
-            request,
-            digest: u64::MAX - u64::from(request),
+            request: update(number),
+            digest: u64::MAX - u64::from(number),
             code: Code::Ok,
             version: u64::from(u32::MAX),
             items: [item].into(),
@@ -339,7 +355,7 @@ mod tests {
             assert!(PackedAnswer::from_bytes(&bytes).is_some(), "{cause:?}");
             let mut answers = Answers::default();
             assert!(answers.load(&bytes));
-            assert_eq!(answers.look_up(7, 1, 1), WindowEntry::Stored(denied(cause)));
+            assert_eq!(answers.look_up(update(7), 1, 1), WindowEntry::Stored(denied(cause)));
             let time_len = if cause.allowed_at().is_some() { 2 * 7 } else { 0 };
             let more = cause.name().map_or(0, |_| 2 * 17) + time_len;
             assert_eq!(len(cause), len(Cause::Untold) + more);
@@ -370,7 +386,7 @@ mod tests {
                 assert_eq!(PackedAnswer::from_bytes(&cut).is_some(), whole, "{len}");
             }
         }
-        for (at, byte) in [(HEAD_LEN - 1, 4), (HEAD_LEN + 5, 0x20), (HEAD_LEN + 5, 0x83)] {
+        for (at, byte) in [(HEAD_LEN - 1, 12), (HEAD_LEN + 5, 0x20), (HEAD_LEN + 5, 0x83)] {
             let mut wrong = bytes.to_vec();
             wrong[at] = byte;
             assert_eq!(PackedAnswer::from_bytes(&wrong), None, "{byte} at {at}");
@@ -385,11 +401,11 @@ mod tests {
         }
         assert_eq!(answers.len(), 3);
         assert_eq!(answers.last_request(), Some(9));
-        assert_eq!(answers.look_up(7, 3, 4), WindowEntry::Stored(answer(7)));
-        assert_eq!(answers.look_up(6, 3, 4), WindowEntry::New);
+        assert_eq!(answers.look_up(update(7), 3, 4), WindowEntry::Stored(answer(7)));
+        assert_eq!(answers.look_up(update(6), 3, 4), WindowEntry::New);
         for answers_max in 1..=4 {
-            assert_eq!(answers.look_up(2, answers_max, 4), WindowEntry::Below);
-            assert_eq!(answers.look_up(3, answers_max, 4), WindowEntry::Late);
+            assert_eq!(answers.look_up(update(2), answers_max, 4), WindowEntry::Below);
+            assert_eq!(answers.look_up(update(3), answers_max, 4), WindowEntry::Late);
         }
         let mut copy = Answers::default();
         assert!(copy.load(answers.as_bytes()));
@@ -403,8 +419,8 @@ mod tests {
         for request in [5, 6] {
             answers.store(&PackedAnswer::new(&answer(request)), 2);
         }
-        assert_eq!(answers.look_up(3, 3, 2), WindowEntry::New);
-        assert_eq!(answers.look_up(3, 2, 2), WindowEntry::Below);
+        assert_eq!(answers.look_up(update(3), 3, 2), WindowEntry::New);
+        assert_eq!(answers.look_up(update(3), 2, 2), WindowEntry::Below);
     }
 
     #[test]
@@ -417,7 +433,7 @@ mod tests {
         for request in (41..=41 + 3 * 17).step_by(3) {
             answers.store(&PackedAnswer::new(&answer(request)), 8);
         }
-        let entry = |request| answers.look_up(request, 8, 58);
+        let entry = |request| answers.look_up(update(request), 8, 58);
         // The gaps are 40 alone, then pairs from 42 on.
         assert_eq!(gaps::len(answers.as_bytes()), 2 + 8 * 8);
         assert_eq!((entry(40), entry(43), entry(46)), {
@@ -426,8 +442,8 @@ mod tests {
         assert_eq!((entry(48), entry(69)), (WindowEntry::Late, WindowEntry::Late));
         let mut split = answers.clone();
         split.store(&PackedAnswer::new(&answer(49)), 8);
-        assert_eq!(split.look_up(49, 8, 59), WindowEntry::Below);
-        assert_eq!(split.look_up(48, 8, 59), WindowEntry::Late);
+        assert_eq!(split.look_up(update(49), 8, 59), WindowEntry::Below);
+        assert_eq!(split.look_up(update(48), 8, 59), WindowEntry::Late);
         assert_eq!(split.len(), answers.len());
     }
 
@@ -441,7 +457,7 @@ mod tests {
         let mut copy = Answers::default();
         assert!(copy.load(&bytes));
         assert_eq!((copy.len(), copy.as_bytes()), (2, bytes.as_slice()));
-        assert_eq!(copy.look_up(19, 2, 5), WindowEntry::Late);
+        assert_eq!(copy.look_up(update(19), 2, 5), WindowEntry::Late);
         let ranges = |numbers: &[u32]| {
             let mut wrong = bytes.clone();
             for (at, number) in numbers.iter().enumerate() {

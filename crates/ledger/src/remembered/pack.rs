@@ -186,11 +186,6 @@ pub(super) fn take_items(reader: &mut PackReader<'_>) -> ItemAnswers {
     items
 }
 
-/// Reports whether the bits are those of a code that an answer can carry.
-pub(super) fn is_code(bits: u8) -> bool {
-    bits < 4
-}
-
 /// Returns the bytes after a varint; `None` if it does not end or is longer than 64 bits need.
 pub(super) fn skip_varint(bytes: &[u8]) -> Option<&[u8]> {
     let last = bytes.iter().take(10).position(|byte| byte & 0x80 == 0)?;

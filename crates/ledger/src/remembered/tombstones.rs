@@ -1,14 +1,14 @@
 //! Closed sessions that are remembered.
 //!
 //! Payload: kind u8 (low 2 bits) with the code's bits (next 2) and three bits that say what follows; with bit 4 the
-//! highest answered request number u32; with bit 5 answers to late use: length u16, then the entries of a window; then,
-//! for a kind with an answer, request number u32, digest u64, items; with bit 6, of a transfer that the payee refused,
-//! digest u64 and code u8.
+//! last answered request, number u32 and kind u8; with bit 5 answers to late use: length u16, then the entries of a
+//! window; then, for a kind with an answer, request number u32, digest u64, items, and the kind of the request in the two
+//! highest bits; with bit 6, of a transfer that the payee refused, digest u64 and code u8.
 
 use super::answers::{PackedAnswer, StoredAnswer, entries};
 use super::pack::{self, PackReader, Packed};
 use super::records::{RecordKind, Records};
-use crate::{Code, Id, ItemAnswers, Time};
+use crate::{Code, Id, ItemAnswers, RequestKind, RequestName, Time};
 use alloc::vec::Vec;
 
 /// Remembered closed sessions of one account, in the order in which they are forgotten.
@@ -23,9 +23,9 @@ pub struct Tombstone {
     pub forget_at: Time,
     /// How it ended.
     pub kind: TombstoneKind,
-    /// Highest request number that the session answered; `None` if the kind has it or it is unknown.
-    pub last: Option<u32>,
-    /// Answers to late use, in the order of their request numbers.
+    /// Last request that the session answered, in the order of names; `None` if the kind has it or it is unknown.
+    pub last: Option<RequestName>,
+    /// Answers to late use, in the order of the names of their requests.
     pub late: Vec<StoredAnswer>,
 }
 
@@ -38,8 +38,8 @@ pub enum TombstoneKind {
     Released,
     /// It closed with an answer, which a duplicate gets again.
     Answered {
-        /// CC-Request-Number.
-        request: u32,
+        /// CC-Request-Number and CC-Request-Type.
+        request: RequestName,
         /// Digest of the answered body.
         digest: u64,
         /// OK or a denial.
@@ -60,31 +60,36 @@ pub enum TombstoneKind {
 
 impl Tombstone {
     /// Returns a tombstone without answers to late use.
-    pub fn new(id: Id, forget_at: Time, kind: TombstoneKind, last: Option<u32>) -> Tombstone {
+    pub fn new(
+        id: Id,
+        forget_at: Time,
+        kind: TombstoneKind,
+        last: Option<RequestName>,
+    ) -> Tombstone {
         Tombstone { id, forget_at, kind, last, late: Vec::new() }
     }
 
-    /// Returns the stored answer to a request number.
-    pub(crate) fn answer_to(&self, number: u32) -> Option<StoredAnswer> {
+    /// Returns the stored answer to a request.
+    pub(crate) fn answer_to(&self, name: RequestName) -> Option<StoredAnswer> {
         match &self.kind {
-            &TombstoneKind::Answered { request, digest, code, ref items } if request == number => {
+            &TombstoneKind::Answered { request, digest, code, ref items } if request == name => {
                 Some(StoredAnswer { request, digest, code, version: 0, items: items.clone() })
             }
-            _ => self.late.iter().find(|answer| answer.request == number).cloned(),
+            _ => self.late.iter().find(|answer| answer.request == name).cloned(),
         }
     }
 
-    /// Reports whether a request number was never answered and its answer would be kept.
-    pub(crate) fn accepts_late_use(&self, number: u32, answers_max: usize) -> bool {
+    /// Reports whether a request was never answered and its answer would be kept.
+    pub(crate) fn accepts_late_use(&self, name: RequestName, answers_max: usize) -> bool {
         let is_full = self.late.len() >= answers_max;
-        let is_lowest = self.late.first().is_none_or(|lowest| number < lowest.request);
-        self.highest_answered().is_none_or(|last| number > last) && !(is_full && is_lowest)
+        let is_lowest = self.late.first().is_none_or(|lowest| name < lowest.request);
+        self.last_answered().is_none_or(|last| name > last) && !(is_full && is_lowest)
     }
 
-    /// Returns the highest request number that may have been answered.
-    fn highest_answered(&self) -> Option<u32> {
+    /// Returns the last request that may have been answered, in the order of names.
+    fn last_answered(&self) -> Option<RequestName> {
         match self.kind {
-            TombstoneKind::Answered { request, .. } => Some(request.max(self.last.unwrap_or(0))),
+            TombstoneKind::Answered { request, .. } => self.last.max(Some(request)),
             // A session that was never open has answered none.
             TombstoneKind::Unknown
             | TombstoneKind::Expired
@@ -93,8 +98,8 @@ impl Tombstone {
         }
     }
 
-    /// Stores an answer to late use. Beyond `answers_max` the lowest-numbered answer is dropped, and numbers up to it
-    /// count as answered.
+    /// Stores an answer to late use. Beyond `answers_max` the lowest answer is dropped, and requests up to it count as
+    /// answered.
     fn store_late(&mut self, answer: StoredAnswer, answers_max: usize) {
         let at = self.late.partition_point(|known| known.request < answer.request);
         self.late.insert(at, answer);
@@ -139,6 +144,8 @@ pub struct LateAnswer {
 const LAST: u8 = 1 << 4;
 const LATE: u8 = 1 << 5;
 const RETURNED: u8 = 1 << 6;
+/// Place of the kind of the request that a kind with an answer has.
+const REQUEST_SHIFT: u32 = 6;
 
 impl RecordKind for Tombstone {
     fn id(&self) -> &Id {
@@ -154,14 +161,17 @@ impl RecordKind for Tombstone {
         let kind = match &self.kind {
             TombstoneKind::Expired => 0,
             TombstoneKind::Released => 1,
-            TombstoneKind::Answered { code, .. } => 2 | pack::code_bits(*code) << 2,
+            TombstoneKind::Answered { code, request, .. } => {
+                2 | pack::code_bits(*code) << 2 | (request.kind as u8) << REQUEST_SHIFT
+            }
             TombstoneKind::Unknown => 3,
             TombstoneKind::Returned { .. } => 3 | RETURNED,
         };
         out.push(kind);
         if let Some(last) = self.last {
             out[0] |= LAST;
-            out.extend_from_slice(&last.to_le_bytes());
+            out.extend_from_slice(&last.number.to_le_bytes());
+            out.push(last.kind as u8);
         }
         if !self.late.is_empty() {
             out[0] |= LATE;
@@ -172,7 +182,7 @@ impl RecordKind for Tombstone {
         }
         if let TombstoneKind::Answered { request, digest, items, .. } = &self.kind {
             let mut head = [0; 4 + 8];
-            head[..4].copy_from_slice(&request.to_le_bytes());
+            head[..4].copy_from_slice(&request.number.to_le_bytes());
             head[4..].copy_from_slice(&digest.to_le_bytes());
             out.extend_from_slice(&head);
             for item in items {
@@ -189,7 +199,7 @@ impl RecordKind for Tombstone {
     fn unpack(id: Id, forget_at: Time, payload: &[u8]) -> Tombstone {
         let mut reader = PackReader(payload);
         let bits = reader.u8();
-        let last = (bits & LAST != 0).then(|| reader.u32());
+        let last = (bits & LAST != 0).then(|| name(reader.u32(), reader.u8()));
         let late = if bits & LATE == 0 {
             Vec::new()
         } else {
@@ -205,7 +215,7 @@ impl RecordKind for Tombstone {
             },
             3 => TombstoneKind::Unknown,
             _ => TombstoneKind::Answered {
-                request: reader.u32(),
+                request: name(reader.u32(), bits >> REQUEST_SHIFT),
                 digest: reader.word::<8>(),
                 code: pack::code_from_bits(bits >> 2),
                 items: pack::take_items(&mut reader),
@@ -213,6 +223,12 @@ impl RecordKind for Tombstone {
         };
         Tombstone { id, forget_at, kind, last, late }
     }
+}
+
+/// Returns the name of a request whose kind has a stored number.
+fn name(number: u32, kind: u8) -> RequestName {
+    let kind = RequestKind::from_number(kind).unwrap_or(RequestKind::Reserve);
+    RequestName { number, kind }
 }
 
 #[cfg(test)]
@@ -225,14 +241,18 @@ mod tests {
         ItemAnswer { code: Code::Ok, granted: 0, last: false, uncollected, cause: Cause::None }
     }
 
-    fn answered(request: u32) -> TombstoneKind {
-        let item = item(i64::MAX);
-        TombstoneKind::Answered { request, digest: u64::MAX, code: Code::Ok, items: [item].into() }
+    fn answered(number: u32) -> TombstoneKind {
+        let (request, items) = (terminate(number), [item(i64::MAX)].into());
+        TombstoneKind::Answered { request, digest: u64::MAX, code: Code::Ok, items }
     }
 
-    fn late(request: u32) -> StoredAnswer {
+    fn terminate(number: u32) -> RequestName {
+        RequestName { number, kind: RequestKind::Terminate }
+    }
+
+    fn late(number: u32) -> StoredAnswer {
         let item = item(5);
-        let digest = u64::from(request);
+        let (request, digest) = (terminate(number), u64::from(number));
         StoredAnswer { request, digest, code: Code::Ok, version: 0, items: [item].into() }
     }
 
@@ -275,9 +295,11 @@ mod tests {
             TombstoneKind::Returned { digest: 8, refusal: Code::UnknownAccount },
         ];
         for kind in kinds {
-            for (last, late) in
-                [(None, vec![]), (Some(9), vec![]), (Some(0), vec![late(10), late(12)])]
-            {
+            for (last, late) in [
+                (None, vec![]),
+                (Some(terminate(9)), vec![]),
+                (Some(terminate(0)), vec![late(10), late(12)]),
+            ] {
                 let id = Id::new(b"s").expect("an id");
                 let tombstone =
                     Tombstone { late, ..Tombstone::new(id, Time(5), kind.clone(), last) };
@@ -303,7 +325,10 @@ mod tests {
             });
         }
         let tombstone = tombstones.find(b"s").expect("it is there");
-        assert_eq!((tombstone.forget_at, tombstone.highest_answered()), (Time(90), Some(5)));
+        assert_eq!(
+            (tombstone.forget_at, tombstone.last_answered()),
+            (Time(90), Some(terminate(5)))
+        );
         assert_eq!(tombstone.late, [late(6), late(8)]);
         assert_eq!(tombstones.len(), 1);
     }

@@ -15,6 +15,16 @@ pub(super) fn text(command: &Command<'_>) -> String {
     }
 }
 
+/// A request of a session: its number, and 0 for RESERVE and TRANSFER, 1 for UPDATE, 2 for TERMINATE.
+pub(super) type Asked = (u32, u8);
+
+/// Returns which request of a session has this number and this body.
+pub(super) fn asked(number: u32, body: &str) -> Asked {
+    let kinds = ["RESERVE", "UPDATE", "TERMINATE"];
+    let kind = kinds.iter().position(|kind| body.starts_with(kind)).unwrap_or(0);
+    (number, u8::try_from(kind).unwrap_or(0))
+}
+
 /// MIN 1, USED 0 and REQUESTED 0 are defaults of the grammar: left out or given, they are the same body. MIN 0 is MIN
 /// 1.
 fn requested(command: &str, request: &SessionRequest<'_>) -> String {

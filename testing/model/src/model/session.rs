@@ -1,5 +1,6 @@
 //! Sections 5, 6, 9 and 10, RESERVE, UPDATE, TERMINATE and RELEASE, and section 4 for them.
 
+use super::body::asked;
 use super::state::{Closed, End, Session, State};
 use super::{Context, Refusal, id, money, require};
 use crate::name;
@@ -46,10 +47,11 @@ fn look_up_tombstone(
         return Ok(());
     };
     let closing = match &closed.end {
-        End::Request(number, same, answer) => Some((number, same, answer)),
+        End::Request(request, same, answer) => Some((request, same, answer)),
         End::Expired(_) | End::Released(_) | End::Unknown | End::Returned(..) => None,
     };
-    let late = closed.late.iter().map(|(number, same, answer)| (number, same, answer));
+    let late = closed.late.iter().map(|(request, same, answer)| (request, same, answer));
+    let request = asked(request, body);
     let stored = closing.into_iter().chain(late).find(|stored| *stored.0 == request);
     Err(match stored {
         Some((_, same, answer)) if same == body => Refusal::Replay(answer.clone()),
@@ -66,14 +68,15 @@ fn late_use(
     body: String,
     code: Code,
 ) -> Result<Answer, Refusal> {
-    let (now, limits, number) = (context.now, context.limits, request.request);
+    let (now, limits) = (context.now, context.limits);
+    let own = asked(request.request, &body);
     let session = id(request.session)?;
     let known = state.tombstones(now).find(|closed| closed.id == session);
     let answered = known.and_then(|closed| closed.highest);
-    // A number at or below the highest one that was answered may have been answered before.
-    require(answered.is_none_or(|highest| number > highest), Code::OutOfWindow)?;
+    // A request at or below the highest one that was answered may have been answered before.
+    require(answered.is_none_or(|highest| own > highest), Code::OutOfWindow)?;
     // With as many stored answers above it, its own answer could not be stored.
-    let above = |closed: &Closed| closed.late.iter().filter(|late| late.0 > number).count();
+    let above = |closed: &Closed| closed.late.iter().filter(|late| late.0 > own).count();
     require(known.is_none_or(|closed| above(closed) < limits.answers_max), Code::OutOfWindow)?;
     // A new tombstone needs room.
     if known.is_none() {
@@ -98,9 +101,9 @@ fn late_use(
         }
     };
     closed.forget = closed.forget.max(forget);
-    closed.late.push((number, body, answer.clone()));
+    closed.late.push((own, body, answer.clone()));
     closed.late.sort_by_key(|late| late.0);
-    // Keep the highest answers. A dropped number raises the bound below which requests are refused.
+    // Keep the highest answers. A dropped request raises the bound below which requests are refused.
     while closed.late.len() > limits.answers_max {
         let lowest = closed.late.remove(0).0;
         closed.highest = closed.highest.max(Some(lowest));
@@ -111,8 +114,8 @@ fn late_use(
 /// Closes a session that has given back its slices.
 pub(super) fn close(state: &mut State, context: Context<'_>, session: &str, end: End, long: bool) {
     let mut highest = state.sessions.remove(session).and_then(|session| session.highest());
-    if let End::Request(number, ..) = &end {
-        highest = highest.max(Some(*number));
+    if let End::Request(request, ..) = &end {
+        highest = highest.max(Some(*request));
     }
     let Limits { tombstone_ms, transaction_ms, .. } = *context.limits;
     // A session of which late use, or the RESERVE after a cancel, may come is remembered as long as a transaction.
@@ -160,7 +163,8 @@ pub(super) fn reserve(
     }
     let state = account.as_mut().ok_or(Code::UnknownAccount)?;
     if let Some(open) = state.sessions.get(&session) {
-        let stored = open.window(limits).into_iter().find(|stored| stored.0 == number);
+        let own = asked(number, &body);
+        let stored = open.window(limits).into_iter().find(|stored| stored.0 == own);
         let (_, same, answer) = stored.ok_or(Code::SessionExists)?;
         require(*same == body, Code::RequestMismatch)?;
         return Err(Refusal::Replay(answer.clone()));
@@ -172,7 +176,7 @@ pub(super) fn reserve(
 
     let deny = |state: &mut State, code, items| {
         let answer = Answer::Session { code, version: 0, items };
-        let end = End::Request(number, body.clone(), answer.clone());
+        let end = End::Request(asked(number, &body), body.clone(), answer.clone());
         let long = request.options.late_use || request.options.transfer;
         close(state, context, &session, end, long);
         Ok(answer)
@@ -267,13 +271,14 @@ fn find<'a>(
     };
     require(!open.terms.transfer, Code::NotApplicable)?;
     let window = open.window(context.limits);
-    if let Some((_, same, answer)) = window.iter().find(|stored| stored.0 == request.request) {
+    let own = asked(request.request, body);
+    if let Some((_, same, answer)) = window.iter().find(|stored| stored.0 == own) {
         require(same == body, Code::RequestMismatch)?;
         return Err(Refusal::Replay(answer.clone()));
     }
-    // A number below the window was never answered if no answer was dropped, or if it is in a gap.
+    // A request below the window was never answered if no answer was dropped, or if its number is in a gap.
     let full = window.len() >= context.limits.answers_max;
-    let lower = window.iter().all(|stored| request.request < stored.0);
+    let lower = window.iter().all(|stored| own < stored.0);
     let all_stored = open.answers.len() == window.len();
     let in_gap = |gap: &(u32, u32)| gap.0 <= request.request && request.request <= gap.1;
     let never = (all_stored && !full) || open.gaps(context.limits).iter().any(in_gap);
@@ -321,7 +326,7 @@ pub(super) fn update(
     let deny = |state: &mut State, code, items| {
         money::release_all(state, &session, now)?;
         let answer = Answer::Session { code, version: 0, items };
-        let end = End::Request(number, body.clone(), answer.clone());
+        let end = End::Request(asked(number, &body), body.clone(), answer.clone());
         close(state, context, &session, end, request.options.late_use);
         Ok(answer)
     };
@@ -439,7 +444,7 @@ pub(super) fn terminate(
     money::release_all(state, &session, context.now)?;
     let items = all_items(Code::Ok, &uncollected);
     let answer = Answer::Session { code: Code::Ok, version: 0, items };
-    let end = End::Request(request.request, body, answer.clone());
+    let end = End::Request(asked(request.request, &body), body, answer.clone());
     close(state, context, &session, end, request.options.late_use || request.options.cancel);
     Ok(answer)
 }
@@ -456,7 +461,8 @@ fn cancel(
     room_for_id(state, context)?;
     let items = all_items(code, &vec![0; request.items.len()]);
     let answer = Answer::Session { code, version: 0, items };
-    close(state, context, &session, End::Request(request.request, body, answer.clone()), true);
+    let end = End::Request(asked(request.request, &body), body, answer.clone());
+    close(state, context, &session, end, true);
     Ok(answer)
 }
 
@@ -478,7 +484,7 @@ pub(super) fn deny_reserve(
     let version = u64::from(request.options.keep_open);
     let answer = Answer::Session { code, version, items };
     if !request.options.keep_open {
-        let end = End::Request(request.request, body, answer.clone());
+        let end = End::Request(asked(request.request, &body), body, answer.clone());
         close(state, context, &session, end, request.options.late_use);
         return Ok(answer);
     }

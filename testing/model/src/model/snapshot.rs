@@ -256,7 +256,7 @@ impl Snapshot {
             deadline: session.deadline,
             terms: session.terms,
             blob: session.blob.clone(),
-            last_request: session.answers.iter().map(|answer| answer.0).max(),
+            last_request: session.answers.iter().map(|answer| answer.0.0).max(),
             items: session.items.iter().map(item).collect(),
         };
         let bucket = |b: &super::state::Bucket| BucketShot {

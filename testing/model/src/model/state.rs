@@ -4,6 +4,7 @@
 //! conservation (I1), and a comparison of times says which answers are forgotten. So the model cannot get these wrong,
 //! and a ledger that does will differ from it.
 
+use super::body::{Asked, asked};
 use super::calendar::Zone;
 use crate::name;
 use scurry_ledger::{
@@ -121,8 +122,8 @@ pub(crate) struct Session {
     pub(crate) terms: SessionTerms,
     pub(crate) blob: Vec<u8>,
     pub(crate) items: Vec<ItemState>,
-    /// Every answer ever given: number, body, answer.
-    pub(crate) answers: Vec<(u32, String, Answer)>,
+    /// Every answer ever given: request, body, answer.
+    pub(crate) answers: Vec<(Asked, String, Answer)>,
     /// Number up to which gaps are given up.
     pub(crate) given_up: Option<u32>,
 }
@@ -150,10 +151,10 @@ pub(crate) struct Closed {
     pub(crate) id: String,
     pub(crate) forget: i64,
     pub(crate) end: End,
-    /// Highest number that may have been answered.
-    pub(crate) highest: Option<u32>,
-    /// Answers to late use: number, body, answer.
-    pub(crate) late: Vec<(u32, String, Answer)>,
+    /// Highest request that may have been answered.
+    pub(crate) highest: Option<Asked>,
+    /// Answers to late use: request, body, answer.
+    pub(crate) late: Vec<(Asked, String, Answer)>,
 }
 
 /// How a session ended.
@@ -163,8 +164,8 @@ pub(crate) enum End {
     Expired(i64),
     /// RELEASE, with this answer.
     Released(Answer),
-    /// A numbered request with this body and answer.
-    Request(u32, String, Answer),
+    /// A request with this body and answer.
+    Request(Asked, String, Answer),
     /// Unknown: the session was not remembered when late use was reported.
     Unknown,
     /// It was a transfer with this body, which the payee refused.
@@ -196,13 +197,13 @@ pub(crate) struct Transaction {
 }
 
 impl Session {
-    /// Returns the highest number that was answered.
-    pub(crate) fn highest(&self) -> Option<u32> {
+    /// Returns the highest request that was answered.
+    pub(crate) fn highest(&self) -> Option<Asked> {
         self.answers.iter().map(|answer| answer.0).max()
     }
 
-    /// Returns the answers that are still stored: those with the highest numbers.
-    pub(crate) fn window(&self, limits: &Limits) -> Vec<&(u32, String, Answer)> {
+    /// Returns the answers that are still stored: those of the highest requests.
+    pub(crate) fn window(&self, limits: &Limits) -> Vec<&(Asked, String, Answer)> {
         let mut all: Vec<_> = self.answers.iter().collect();
         all.sort_by_key(|answer| std::cmp::Reverse(answer.0));
         all.truncate(limits.answers_max);
@@ -211,8 +212,8 @@ impl Session {
 
     /// Returns the ranges below the stored answers that lie between two answered numbers.
     pub(crate) fn gaps(&self, limits: &Limits) -> Vec<(u32, u32)> {
-        let lowest = self.window(limits).last().map_or(0, |answer| answer.0);
-        let mut numbers: Vec<u32> = self.answers.iter().map(|answer| answer.0).collect();
+        let lowest = self.window(limits).last().map_or(0, |answer| answer.0.0);
+        let mut numbers: Vec<u32> = self.answers.iter().map(|answer| answer.0.0).collect();
         numbers.sort_unstable();
         let pairs = numbers.windows(2).map(|pair| (pair[0], pair[1]));
         let below = pairs.filter(|pair| pair.1 <= lowest && pair.1 - pair.0 > 1);
@@ -222,7 +223,7 @@ impl Session {
 
     /// Stores an answer; when there are more than eight gaps the lowest is given up.
     pub(crate) fn store(&mut self, limits: &Limits, number: u32, body: String, answer: Answer) {
-        self.answers.push((number, body, answer));
+        self.answers.push((asked(number, &body), body, answer));
         while let gaps = self.gaps(limits)
             && gaps.len() > 8
         {

@@ -130,7 +130,7 @@ pub(super) fn carry(
                     let Answer::Session { code, items, .. } = answer.clone() else {
                         return Err(Code::Invalid.into());
                     };
-                    End::Request(0, body, Answer::Session { code, version: 0, items })
+                    End::Request((0, 0), body, Answer::Session { code, version: 0, items })
                 }
             };
             money::release_all(state, &transfer, context.now)?;

@@ -4,8 +4,8 @@ use scurry_codec::{Checksum, Seal};
 use scurry_ledger::{
     Allowance, BucketNo, BucketTerms, Cause, Change, Code, Cycle, DebitPart, DebitedItem, DebtRule,
     Id, ItemAnswer, ItemAnswers, ItemAt, ItemKey, LateAnswer, Limit, LimitAt, LimitSubject, Name,
-    Op, Overrun, PackedAnswer, Period, Posting, SessionAt, SessionTerms, Span, Status,
-    StoredAnswer, Time, Tombstone, TombstoneKind, Transaction, UnitAmount, Window,
+    Op, Overrun, PackedAnswer, Period, Posting, RequestKind, RequestName, SessionAt, SessionTerms,
+    Span, Status, StoredAnswer, Time, Tombstone, TombstoneKind, Transaction, UnitAmount, Window,
 };
 
 pub(crate) const CHECKSUM: Checksum = crc32c::crc32c_append;
@@ -35,6 +35,10 @@ pub(crate) fn flipped(bytes: &[u8]) -> impl Iterator<Item = (usize, Vec<u8>)> {
         copy[bit / 8] ^= 1 << (bit % 8);
         (bit, copy)
     })
+}
+
+fn update(number: u32) -> RequestName {
+    RequestName { number, kind: RequestKind::Update }
 }
 
 fn set_limit(counted: LimitSubject, cycle: Cycle, told: u8) -> Op {
@@ -87,19 +91,23 @@ pub(crate) fn every_op() -> Change {
         item(Code::CreditLimitReached, 0, 7, Cause::Untold),
     ]);
     let answer = StoredAnswer {
-        request: 3,
+        request: update(3),
         digest: 0x1122_3344_5566_7788,
         code: Code::Ok,
         version: 4,
         items: items.clone(),
     };
-    let answered =
-        TombstoneKind::Answered { request: 9, digest: u64::MAX, code: Code::ServiceDenied, items };
+    let answered = TombstoneKind::Answered {
+        request: update(9),
+        digest: u64::MAX,
+        code: Code::ServiceDenied,
+        items,
+    };
     let by_limit = Cause::Limit { id: name("a-day"), allowed_at: None };
     let causes = [Cause::Balance, Cause::NoBucket, by_limit, Cause::Chain, Cause::Status];
     let denied = causes.map(|cause| item(Code::CreditLimitReached, 0, 7, cause));
     let denied = TombstoneKind::Answered {
-        request: 9,
+        request: update(9),
         digest: 1,
         code: Code::CreditLimitReached,
         items: denied.into_iter().chain([item(Code::ServiceDenied, 0, 0, Cause::Status)]).collect(),
@@ -121,7 +129,7 @@ pub(crate) fn every_op() -> Change {
         Op::StoreTombstone(Box::new(Tombstone::new(id(text), AT.plus_ms(240_000), kind, None)))
     };
     let bury_with_last = |kind| {
-        let tombstone = Tombstone::new(id("s"), AT.plus_ms(240_000), kind, Some(300));
+        let tombstone = Tombstone::new(id("s"), AT.plus_ms(240_000), kind, Some(update(300)));
         Op::StoreTombstone(Box::new(tombstone))
     };
     let long = BucketTerms {

@@ -3,7 +3,7 @@
 
 use scurry_ledger::{
     Account, Answer, BucketAttributes, Code, Decision, ItemRequest, Limit, LimitSubject, Limits,
-    Period, SessionOptions, Status, Time, decide,
+    Period, RequestName, SessionOptions, Status, Time, decide,
 };
 use scurry_model::{Op, Request, StepResult};
 use std::collections::BTreeSet;
@@ -16,7 +16,7 @@ pub(crate) const ALL: &[&str] = &[
     "a use of 0 in a new period, of what is held above the amount",
     "a replay in other words",
     "another OVERRUN beside LATEUSE",
-    "RESERVE with the number of a late answer",
+    "a RESERVE, UPDATE or TERMINATE with the number of another kind",
     "a part refunded of a debit that touched a bucket twice",
     "a period that begins at valid_from",
     "a closed account opened with too many identities",
@@ -41,8 +41,8 @@ pub(crate) struct AmbiguousCases {
     committed: Vec<Op>,
     /// Transaction ids of debits that have used a bucket twice.
     twice: BTreeSet<String>,
-    /// Sessions and numbers of late answers.
-    late: BTreeSet<(String, u32)>,
+    /// Sessions, and numbers of their answered requests, with the kind.
+    answered: BTreeSet<(String, RequestName)>,
 }
 
 impl AmbiguousCases {
@@ -56,7 +56,7 @@ impl AmbiguousCases {
             step.uses_nothing_in_a_new_period(),
             self.is_in_other_words(step),
             self.has_another_overrun(step),
-            self.reserves_a_late_number(step),
+            self.shares_a_number(step),
             self.refunds_in_part(step),
             step.begins_at_valid_from(),
             step.opens_with_too_many_identities(),
@@ -81,10 +81,10 @@ impl AmbiguousCases {
             Op::Debit { txn, .. } => {
                 self.twice.remove(txn);
             }
-            Op::Update(request) | Op::Terminate(request) if !step.is_open(request) => {
-                self.late.insert((request.session.clone(), request.request));
-            }
             _ => {}
+        }
+        if let (Some(request), Some(name)) = (step.op.request(), step.op.request_name()) {
+            self.answered.insert((request.session.clone(), name));
         }
         self.committed.push(step.op.clone());
     }
@@ -121,10 +121,13 @@ impl AmbiguousCases {
         step.is_refused(Code::RequestMismatch) && self.committed.iter().any(differs)
     }
 
-    fn reserves_a_late_number(&self, step: &Step<'_>) -> bool {
-        let Op::Reserve(request) = step.op else { return false };
-        let named = (request.session.clone(), request.request);
-        step.is_refused(Code::RequestMismatch) && self.late.contains(&named)
+    fn shares_a_number(&self, step: &Step<'_>) -> bool {
+        let (Some(request), Some(name)) = (step.op.request(), step.op.request_name()) else {
+            return false;
+        };
+        let shares = |known: &RequestName| known.number == name.number && known.kind != name.kind;
+        let mut answered = self.answered.iter().filter(|(of, _)| *of == request.session);
+        step.is_done() && answered.any(|(_, known)| shares(known))
     }
 
     fn refunds_in_part(&self, step: &Step<'_>) -> bool {

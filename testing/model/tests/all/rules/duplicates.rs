@@ -91,7 +91,21 @@ fn another_body_is_a_mismatch() {
     for body in bodies {
         assert_eq!(script.refused(&body.update()), Code::RequestMismatch);
     }
-    assert_eq!(script.refused(&s(1).used(1, "u", 2).terminate()), Code::RequestMismatch);
+}
+
+#[test]
+fn a_terminate_with_the_number_of_the_last_update_is_another_request() {
+    let mut script = ScriptedPair::new(&[("a", "u", 10)]);
+    script.done(&s(0).ask(1, "u", 5).reserve());
+    let update = s(0).both(1, "u", 2, 5).update();
+    let answer = script.done(&update);
+    assert_eq!(script.run(&update), StepResult::Replay(answer));
+    let terminate = s(0).used(1, "u", 3).terminate();
+    let answer = script.done(&terminate);
+    assert_eq!(script.run(&terminate), StepResult::Replay(answer));
+    assert_eq!(script.refused(&s(0).used(1, "u", 4).terminate()), Code::RequestMismatch);
+    assert_eq!(script.refused(&update), Code::UnknownSession);
+    assert_eq!(script.funds("a"), (5, 0));
 }
 
 #[test]
@@ -122,7 +136,7 @@ fn a_denied_reserve_is_remembered() {
     assert_eq!(script.run(&reserve), StepResult::Replay(answer));
     assert_eq!(script.refused(&s(4).ask(1, "u", 5).reserve()), Code::SessionExists);
     assert_eq!(script.refused(&s(4).update()), Code::UnknownSession);
-    assert_eq!(script.refused(&s(3).update()), Code::RequestMismatch);
+    assert_eq!(script.refused(&s(3).update()), Code::UnknownSession);
 }
 
 #[test]
