@@ -36,9 +36,9 @@ INTEGERS = set(
     """version amount available held floor priority valid_from valid_to rollover owed refills_at value resets_at used
     left burst allowed_at overrun deadline validity tcc last_request granted outstanding from_hold direct released
     uncollected credited refunded consumed expired voided overdrawn in_transit denied expires forget_at kept_from looked
-    reached""".split()
+    reached final""".split()
 )
-FLAGS = ["replayed", "final", "ok", "applied", "more", "complete"]
+FLAGS = ["replayed", "ok", "applied", "more", "complete"]
 # Names whose type depends on the command or the row.
 EXCEPTIONS = {
     ("SCUR.GET identities", "value"): "text",

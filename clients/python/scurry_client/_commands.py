@@ -291,7 +291,7 @@ class ItemAnswer:
     key: str | int
     code: str
     granted: int
-    final: bool
+    final: int
     uncollected: int
     cause: str | None
     allowed_at: int | None
@@ -303,7 +303,7 @@ class ItemAnswer:
             item_key(found[0]),
             text(found[1]),
             integer(found[2]),
-            flag(found[3]),
+            integer(found[3]),
             integer(found[4]),
             nullable(text)(found[5]),
             nullable(integer)(found[6]),
@@ -529,10 +529,11 @@ class SessionItem:
     direct: int
     released: int
     uncollected: int
+    standing: str
 
     @staticmethod
     def read(raw: object) -> SessionItem:
-        found = row(raw, 9, 9)
+        found = row(raw, 10, 10)
         return SessionItem(
             item_key(found[0]),
             text(found[1]),
@@ -543,6 +544,7 @@ class SessionItem:
             integer(found[6]),
             integer(found[7]),
             integer(found[8]),
+            text(found[9]),
         )
 
 

@@ -6,8 +6,8 @@ use crate::reader::{
 };
 use redis::{ServerError, Value};
 use scurry_ledger::{
-    Answer, Cause, Checked, Code, Command, Cycle, DebtRule, Id, ItemAnswer, LimitSubject, Name,
-    Overrun, Time, UnitAmount,
+    Answer, Cause, Checked, Code, Command, Cycle, DebtRule, Final, Id, ItemAnswer, LimitSubject,
+    Name, Overrun, Standing, Time, UnitAmount,
 };
 use scurry_service::{
     AccountView, AllowanceView, Answered, AuditView, BalanceView, BucketTotals, BucketView,
@@ -89,14 +89,15 @@ fn session_answer(reader: &mut Reader<'_>) -> Option<Answered> {
     let (code, replayed, version) = (reader.code()?, reader.flag()?, reader.unsigned()?);
     let rows = each(reader.value()?, |item| {
         let (key, code) = (item.key()?, item.code()?);
-        let (granted, last, uncollected) = (item.integer()?, item.flag()?, item.integer()?);
+        let (granted, last) = (item.integer()?, Final::from_number(item.integer()?)?);
+        let uncollected = item.integer()?;
         let cause = item.cause(code)?;
         Some((key, ItemAnswer { code, granted, last, uncollected, cause }))
     })?;
     let (keys, mut items): (_, scurry_ledger::ItemAnswers) = rows.into_iter().unzip();
     if let cause @ Cause::Limit { .. } = reader.cause(code)? {
-        // A request without items that a limit denies: the limit is that of the whole, and its denial is final.
-        items.push(ItemAnswer { code, granted: 0, last: true, uncollected: 0, cause });
+        // A request without items that a limit denies: the limit is that of the whole.
+        items.push(ItemAnswer { code, granted: 0, last: Final::No, uncollected: 0, cause });
     }
     Some(Answered { answer: Answer::Session { code, version, items }, replayed, keys })
 }
@@ -109,8 +110,8 @@ fn transfer_answer(reader: &mut Reader<'_>) -> Option<Answered> {
         "arrived" | "denied" => 0,
         _ => return None,
     };
-    let (cause, last) = (reader.cause(code)?, code == Code::CreditLimitReached);
-    let items = [ItemAnswer { code, granted, last, uncollected: 0, cause }].into();
+    let cause = reader.cause(code)?;
+    let items = [ItemAnswer { code, granted, last: Final::No, uncollected: 0, cause }].into();
     let answer = Answer::Session { code, version, items };
     Some(Answered { answer, replayed, keys: [].into_iter().collect() })
 }
@@ -242,6 +243,7 @@ fn session(map: &Value) -> Option<SessionView> {
                 direct: item.integer()?,
                 released: item.integer()?,
                 uncollected: item.integer()?,
+                standing: Standing::named(bytes(item.value()?)?)?,
             })
         })?,
     })

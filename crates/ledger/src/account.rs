@@ -2,7 +2,7 @@
 
 use crate::{
     Answers, Cycle, DebtRule, Id, ItemKey, Limit, LimitPart, LimitSubject, Name, Overrun,
-    SessionTerms, Time, TombstoneKind, Tombstones, Transactions,
+    SessionTerms, Standing, Time, TombstoneKind, Tombstones, Transactions,
 };
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -401,6 +401,8 @@ pub struct Item {
     pub uncollected: i64,
     /// Number of the last request that granted units; `None` before the first.
     pub last_grant: Option<u32>,
+    /// What its last request for units got.
+    pub standing: Standing,
 }
 
 impl Item {
@@ -422,6 +424,7 @@ impl Item {
             released: 0,
             uncollected: 0,
             last_grant: None,
+            standing: Standing::Granted,
         }
     }
 

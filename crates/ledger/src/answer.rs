@@ -137,8 +137,8 @@ pub struct ItemAnswer {
     pub code: Code,
     /// Granted-Service-Unit, minor units.
     pub granted: i64,
-    /// Final-Unit-Indication: credit or a limit gave less than was requested. Not set by any other denial.
-    pub last: bool,
+    /// Final-Unit-Indication: whether credit or a limit gave less than was requested, and who has the rest.
+    pub last: Final,
     /// Use reported by this request that could not be debited.
     pub uncollected: i64,
     /// Cause of a denial.
@@ -148,13 +148,92 @@ pub struct ItemAnswer {
 impl ItemAnswer {
     /// Returns the answer to an item that was settled and granted nothing.
     pub(crate) fn settled(uncollected: i64) -> ItemAnswer {
-        ItemAnswer { code: Code::Ok, granted: 0, last: false, uncollected, cause: Cause::None }
+        ItemAnswer { code: Code::Ok, granted: 0, last: Final::No, uncollected, cause: Cause::None }
     }
 
     /// Returns the answer to a denied item.
-    pub(crate) fn denied(code: Code, cause: Cause) -> ItemAnswer {
-        let last = code == Code::CreditLimitReached;
+    pub(crate) fn denied(code: Code, cause: Cause, last: Final) -> ItemAnswer {
         ItemAnswer { code, granted: 0, last, uncollected: 0, cause }
+    }
+}
+
+/// Whether a grant is less than was requested, by credit or by a limit, and what is left beside it. The numbers are
+/// those of the wire and of the log.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Final {
+    /// It is what was requested, or nothing was requested. Also of a denial that is not for lack of credit.
+    #[default]
+    No = 0,
+    /// Nothing is left but this.
+    Last = 1,
+    /// More would be granted if other items held nothing.
+    Held = 2,
+}
+
+impl Final {
+    /// Returns the value of a number on the wire.
+    pub const fn from_number(number: i64) -> Option<Final> {
+        match number {
+            0 => Some(Final::No),
+            1 => Some(Final::Last),
+            2 => Some(Final::Held),
+            _ => None,
+        }
+    }
+}
+
+/// What an item's last request for units got. The numbers are stored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Standing {
+    /// What was requested, or it never requested any.
+    #[default]
+    Granted = 0,
+    /// Less: nothing else was left ([`Final::Last`]).
+    Final = 1,
+    /// Less: others held the rest ([`Final::Held`]).
+    FinalHeld = 2,
+    /// Nothing, for lack of credit or by a limit.
+    Denied = 3,
+}
+
+impl Standing {
+    /// Returns the standing after this answer to a request for units.
+    pub(crate) fn after(answer: &ItemAnswer) -> Standing {
+        match (answer.code, answer.last) {
+            (Code::CreditLimitReached, _) => Standing::Denied,
+            (_, Final::Last) => Standing::Final,
+            (_, Final::Held) => Standing::FinalHeld,
+            (_, Final::No) => Standing::Granted,
+        }
+    }
+
+    /// Returns the standing of a stored number.
+    pub const fn from_number(number: u8) -> Option<Standing> {
+        match number {
+            0 => Some(Standing::Granted),
+            1 => Some(Standing::Final),
+            2 => Some(Standing::FinalHeld),
+            3 => Some(Standing::Denied),
+            _ => None,
+        }
+    }
+
+    /// Returns the standing of a word on the wire.
+    pub fn named(word: &[u8]) -> Option<Standing> {
+        let all = [Standing::Granted, Standing::Final, Standing::FinalHeld, Standing::Denied];
+        all.into_iter().find(|standing| standing.name().as_bytes() == word)
+    }
+
+    /// Returns the word on the wire.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Standing::Granted => "granted",
+            Standing::Final => "final",
+            Standing::FinalHeld => "final_held",
+            Standing::Denied => "denied",
+        }
     }
 }
 

@@ -5,7 +5,7 @@
 use crate::carried::Taken;
 use crate::{
     Account, Bucket, BucketNo, BucketTerms, Change, Counter, Identity, Item, ItemAt, LimitAt, Name,
-    Op, Posting, Session, SessionAt, Slice, Time, UnitAmount,
+    Op, Posting, Session, SessionAt, Slice, Standing, Time, UnitAmount,
 };
 use alloc::vec::Vec;
 use smallvec::SmallVec;
@@ -251,7 +251,11 @@ impl Account {
             Op::Grant { at, amount, request } => self.with_item(named, *at, |item| {
                 item.granted += amount;
                 item.last_grant = Some(*request);
+                item.standing = Standing::Granted;
             }),
+            Op::FallShort(at, standing) => {
+                self.with_item(named, *at, |item| item.standing = *standing);
+            }
             Op::Settle(at, posting) => {
                 self.post(posting, |bucket, amount| {
                     bucket.held -= amount;

@@ -3,7 +3,7 @@
 
 use crate::{
     Allowance, BucketNo, Cycle, Id, ItemKey, LateAnswer, Limit, Name, PackedAnswer, SessionTerms,
-    Status, Time, Tombstone, Transaction, UnitAmount,
+    Standing, Status, Time, Tombstone, Transaction, UnitAmount,
 };
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -155,6 +155,8 @@ pub enum Op {
         /// Number of the request that granted.
         request: u32,
     },
+    /// Records that an item was granted less than it asked for, or nothing; a `Grant` alone is in full.
+    FallShort(ItemAt, Standing),
     /// Moves `held` to `consumed`: use settled from a slice.
     Settle(ItemAt, Posting),
     /// Moves `held` to `available`: the rest of a slice goes back.
@@ -316,6 +318,7 @@ impl Op {
             | Op::AddItem { .. }
             | Op::Hold(..)
             | Op::Grant { .. }
+            | Op::FallShort(..)
             | Op::Settle(..)
             | Op::Release(..)
             | Op::ReleaseExpired(..)

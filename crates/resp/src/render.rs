@@ -10,7 +10,7 @@ use crate::{Reply, WRONG_TYPE};
 use scurry_ledger::{
     Account, Allowance, Answer, Bucket, Cause, ChainRejection, Checked, Code, Command, Create,
     Cycle, ItemAnswer, ItemKey, ItemRequest, Limit, LimitSubject, Link, Overrun, Period, Rejection,
-    Session, Status, Time, Totals, Zone, first_denied,
+    Session, Standing, Status, Time, Totals, Zone, first_denied,
 };
 use std::borrow::Cow;
 use std::fmt::Display;
@@ -191,7 +191,7 @@ fn item_answers(reply: &mut Reply<'_>, requested: &[ItemRequest], answers: &[Ite
             Code::Ok => reply.ok(),
             code => reply.simple(code.name()),
         }
-        reply.integers([answer.granted, i64::from(answer.last), answer.uncollected]);
+        reply.integers([answer.granted, i64::from(answer.last as u8), answer.uncollected]);
         told(reply, answer.cause);
     }
 }
@@ -407,7 +407,7 @@ fn session_entry(reply: &mut Reply<'_>, session: &Session) {
     }
     list!(reply, "items", session.items.len());
     for item in &session.items {
-        reply.array(9);
+        reply.array(10);
         item_key(reply, &item.key);
         reply.name(&item.unit);
         reply.integers([
@@ -419,6 +419,10 @@ fn session_entry(reply: &mut Reply<'_>, session: &Session) {
             item.released,
             item.uncollected,
         ]);
+        match item.standing {
+            Standing::Granted => reply.formed(b"+granted\r\n"),
+            standing => reply.simple(standing.name()),
+        }
     }
 }
 

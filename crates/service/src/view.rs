@@ -1,8 +1,8 @@
 //! The results of reads, with times and amounts computed for the moment of the read.
 
 use scurry_ledger::{
-    Account, Bucket, Cycle, DebtRule, Id, ItemKey, LimitSubject, Name, Overrun, Session, Status,
-    Time, UnitAmount, Window, validate,
+    Account, Bucket, Cycle, DebtRule, Id, ItemKey, LimitSubject, Name, Overrun, Session, Standing,
+    Status, Time, UnitAmount, Window, validate,
 };
 
 /// An account, from one atomic read (`SCUR.GET`).
@@ -155,6 +155,8 @@ pub struct ItemView {
     pub released: i64,
     /// Part of the use that could not be debited.
     pub uncollected: i64,
+    /// What its last request for units got.
+    pub standing: Standing,
 }
 
 /// The conservation totals of an account (`SCUR.AUDIT`).
@@ -273,6 +275,7 @@ impl SessionView {
             direct: item.direct,
             released: item.released,
             uncollected: item.uncollected,
+            standing: item.standing,
         });
         SessionView {
             account: AccountView::of_account(account, now),

@@ -148,6 +148,9 @@ pub(crate) struct ItemAnswer {
     /// Less was granted than requested.
     #[serde(rename = "final")]
     pub(crate) last: bool,
+    /// Other items hold the rest: more would be granted if they held nothing. Absent if not.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) held: bool,
     /// Units that were used and could not be debited.
     pub(crate) uncollected: Quantity,
     #[serde(flatten)]
@@ -470,6 +473,9 @@ pub(crate) struct OpenItem {
     pub(crate) released: Quantity,
     /// Units that were used and could not be debited.
     pub(crate) uncollected: Quantity,
+    /// What its last request for units got: `granted`, `final` (nothing else was left), `final_held` (other items held the
+    /// rest) or `denied`.
+    pub(crate) standing: &'static str,
 }
 
 /// Balances and a page of open holds in one atomic read.

@@ -10,7 +10,7 @@ use crate::quantity::Quantity;
 use crate::text::{Begin, Key};
 use crate::totals::TotalsBody;
 use scurry_ledger::{
-    self as ledger, Cause, Code, Cycle, DebtRule, Id, LimitSubject, Name, Time, Window,
+    self as ledger, Cause, Code, Cycle, DebtRule, Final, Id, LimitSubject, Name, Time, Window,
 };
 use scurry_resp::transfer_state;
 use scurry_service::{AccountView, Answered, Reply, StoreReply, denied};
@@ -125,7 +125,8 @@ fn session_body(answered: &Answered) -> Option<SessionAnswer> {
         key: Key(*key),
         code: item.code.name(),
         granted: amount(item.granted),
-        last: item.last,
+        last: item.last != Final::No,
+        held: item.last == Final::Held,
         uncollected: amount(item.uncollected),
         why: why(item.cause),
     });

@@ -206,7 +206,9 @@ fn put_begin(shown: &mut Value, cycle: Cycle) {
 
 fn session_json(session: &SessionView) -> Value {
     let items = session.items.iter().map(|item| {
-        fields!(item; key, unit, granted, outstanding, used, from_hold, direct, released, uncollected)
+        let mut shown = fields!(item; key, unit, granted, outstanding, used, from_hold, direct, released, uncollected);
+        shown["standing"] = json!(item.standing.name());
+        shown
     });
     let mut shown = fields!(session.row; id, version, deadline);
     shown["validity"] = session.validity_ms.shown();

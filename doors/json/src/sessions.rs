@@ -338,6 +338,7 @@ pub(crate) fn open_session(reply: Reply) -> Option<Answer> {
         direct: amount(item.direct),
         released: amount(item.released),
         uncollected: amount(item.uncollected),
+        standing: item.standing.name(),
     });
     shown(AnswerBody::OpenSession(Box::new(OpenSession {
         session: id(&open.row.id),

@@ -4,7 +4,7 @@ use crate::request::RatingGroupItem;
 use crate::units::UnitKind;
 use scurry_door_json::Key;
 use scurry_http::now;
-use scurry_ledger::{Code, ItemAnswers};
+use scurry_ledger::{Code, Final, ItemAnswers};
 use serde::Serialize;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
@@ -75,7 +75,7 @@ impl ChargingDataResponse {
                     UnitKind::Service => Granted::ServiceSpecificUnits(answer.granted),
                 }),
                 validity_time: granted.map(|_| VALIDITY_S),
-                final_unit_indication: (granted.is_some() && answer.last)
+                final_unit_indication: (granted.is_some() && answer.last == Final::Last)
                     .then_some(FinalUnitIndication { final_unit_action: "TERMINATE" }),
             }
         });

@@ -106,6 +106,9 @@ fn fact(op: &Op) -> Fact {
             let grant = vec![("amount", json!(amount)), ("request", json!(request))];
             ("grant", [item(*at), grant].concat())
         }
+        Op::FallShort(at, standing) => {
+            ("fall-short", [item(*at), vec![("standing", json!(standing.name()))]].concat())
+        }
         Op::Settle(at, of) => ("settle", on_item(*at, of)),
         Op::Release(at, of) => ("release", on_item(*at, of)),
         Op::ReleaseExpired(at, of) => ("release-expired", on_item(*at, of)),
@@ -327,7 +330,7 @@ fn transaction(transaction: &Transaction) -> Fields {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use scurry_ledger::{BucketNo, Cause, Code, RequestKind, RequestName, StoredAnswer};
+    use scurry_ledger::{BucketNo, Cause, Code, Final, RequestKind, RequestName, StoredAnswer};
 
     #[test]
     fn a_fact_reads_the_same_for_people_and_machines() {
@@ -339,7 +342,7 @@ mod tests {
             items: [ItemAnswer {
                 code: Code::Ok,
                 granted: 40,
-                last: false,
+                last: Final::No,
                 uncollected: 0,
                 cause: Cause::None,
             }]

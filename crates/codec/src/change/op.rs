@@ -60,6 +60,7 @@ pub(super) mod number {
     pub(in crate::change) const BEGIN_PERIOD_IN_DEBT: u8 = 72;
     pub(in crate::change) const TRANSIT: u8 = 75;
     pub(in crate::change) const FORGET_RECEIPT: u8 = 76;
+    pub(in crate::change) const FALL_SHORT: u8 = 77;
     pub(in crate::change) const SET_ALLOWANCE_WITH_TERMS: u8 = 73;
     pub(in crate::change) const UNCOUNT_USE_OF_PART: u8 = 74;
 }
@@ -88,6 +89,10 @@ pub(super) fn put(pen: &mut FieldWriter<'_>, op: &Op, at: Time, touched: &mut To
             put_item(line, number::GRANT, *item);
             line.amount(*amount);
             line.varint(u64::from(*request));
+        }),
+        Op::FallShort(item, standing) => pen.fields(|line| {
+            put_item(line, number::FALL_SHORT, *item);
+            line.byte(*standing as u8);
         }),
         Op::Use { at: item, used, direct, uncollected } => pen.fields(|line| {
             put_item(line, number::USE, *item);
@@ -348,6 +353,7 @@ fn put_rarer(pen: &mut FieldWriter<'_>, op: &Op, at: Time, touched: &mut Touched
         | Op::Release(..)
         | Op::ReleaseExpired(..)
         | Op::Grant { .. }
+        | Op::FallShort(..)
         | Op::Use { .. }
         | Op::Supervise { .. }
         | Op::StoreAnswer { .. }

@@ -10,7 +10,7 @@ use crate::session_terms::terms_from_bits;
 use alloc::boxed::Box;
 use scurry_ledger::{
     Allowance, BucketNo, BucketTerms, DebtRule, ItemAt, ItemId, ItemKey, LateAnswer, LimitAt, Op,
-    PackedAnswer, Posting, SessionAt, Status, Time, UnitAmount,
+    PackedAnswer, Posting, SessionAt, Standing, Status, Time, UnitAmount,
 };
 
 /// Reads one op and passes it on. Each kind has its own call of `facts`: an op is large, so only the bytes of its kind
@@ -38,6 +38,11 @@ pub(super) fn read_op(
         number::RELEASE => {
             let (item, posting) = take_on_item(from)?;
             facts.visit(Op::Release(item, posting));
+        }
+        number::FALL_SHORT => {
+            let item = take_item(from)?;
+            let standing = Standing::from_number(from.byte()?).ok_or(Malformed::Choice)?;
+            facts.visit(Op::FallShort(item, standing));
         }
         number::USE => facts.visit(Op::Use {
             at: take_item(from)?,

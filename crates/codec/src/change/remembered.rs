@@ -6,8 +6,8 @@ use crate::pen::FieldWriter;
 use alloc::string::ToString;
 use alloc::vec::Vec;
 use scurry_ledger::{
-    BucketNo, Cause, Code, CodeKind, DebitPart, DebitedItem, ItemAnswer, ItemAnswers, ItemKey,
-    RequestKind, RequestName, Time, Tombstone, TombstoneKind, Transaction,
+    BucketNo, Cause, Code, CodeKind, DebitPart, DebitedItem, Final, ItemAnswer, ItemAnswers,
+    ItemKey, RequestKind, RequestName, Time, Tombstone, TombstoneKind, Transaction,
 };
 
 const EXPIRED: u8 = 0;
@@ -24,6 +24,10 @@ const GRANTED: u8 = 2;
 const UNCOLLECTED: u8 = 4;
 /// The number of the cause of a denial takes three bits above the flags.
 const CAUSE_SHIFT: u32 = 3;
+const CAUSE_MASK: u8 = 7;
+/// Beside [`LAST`]: others hold the rest.
+const HELD: u8 = 1 << 6;
+const ALL: u8 = LAST | GRANTED | UNCOLLECTED | CAUSE_MASK << CAUSE_SHIFT | HELD;
 
 pub(super) fn put_tombstone(pen: &mut FieldWriter<'_>, tombstone: &Tombstone, at: Time) {
     pen.string(tombstone.id.as_bytes());
@@ -207,8 +211,10 @@ fn take_cause(from: &mut Cursor<'_>, number: u8, code: Code) -> Result<Cause, Ma
 
 fn put_item(pen: &mut FieldWriter<'_>, item: &ItemAnswer) {
     let mut flags = 0;
-    if item.last {
-        flags |= LAST;
+    match item.last {
+        Final::No => {}
+        Final::Last => flags |= LAST,
+        Final::Held => flags |= LAST | HELD,
     }
     if item.granted != 0 {
         flags |= GRANTED;
@@ -234,13 +240,21 @@ fn take_items(from: &mut Cursor<'_>) -> Result<ItemAnswers, Malformed> {
     let mut items = ItemAnswers::new();
     for _ in 0..from.varint()? {
         let flags = from.byte()?;
+        if flags & !ALL != 0 {
+            return Err(Malformed::Choice);
+        }
         let code = take_code(from)?;
         items.push(ItemAnswer {
             code,
-            last: flags & LAST != 0,
+            last: match flags & (LAST | HELD) {
+                0 => Final::No,
+                LAST => Final::Last,
+                HELD => return Err(Malformed::Choice),
+                _ => Final::Held,
+            },
             granted: take_amount(from, flags & GRANTED != 0)?,
             uncollected: take_amount(from, flags & UNCOLLECTED != 0)?,
-            cause: take_cause(from, flags >> CAUSE_SHIFT, code)?,
+            cause: take_cause(from, flags >> CAUSE_SHIFT & CAUSE_MASK, code)?,
         });
     }
     Ok(items)

@@ -3,7 +3,7 @@
 //! | bytes | field |
 //! |---|---|
 //! | short | unit: a length byte and so many bytes |
-//! | u8 | flags: bit 0 wide, bit 1 granted, bit 2 used, bit 3 beyond, bit 4 named, bit 5 refilled |
+//! | u8 | flags: bit 0 wide, bit 1 granted, bit 2 used, bit 3 beyond, bit 4 named, bit 5 refilled, bits 6 and 7 the standing |
 //! | u8, u32, u32, u32 | count of slices, key (0 when named), request number of the last grant, granted |
 //! | u32, u32, u32 | used, from_hold, released, when used |
 //! | u16, u32 | bucket and amount, for each slice |
@@ -15,7 +15,7 @@
 use super::{count, four, len, narrow, part};
 use crate::reader::ImageReader;
 use crate::writer::{GROUP_LEN_MAX, NAME_ROOM, Writer};
-use scurry_ledger::{BucketNo, ITEM_KEY_LEN_MAX, Item, ItemId, ItemKey, Slice};
+use scurry_ledger::{BucketNo, ITEM_KEY_LEN_MAX, Item, ItemId, ItemKey, Slice, Standing};
 
 /// Bits of the first byte after the unit.
 mod flag {
@@ -31,7 +31,8 @@ mod flag {
     pub(super) const NAMED: u8 = 1 << 4;
     /// A slice is on a bucket that had been refilled, and the slices have the numbers of their periods.
     pub(super) const REFILLED: u8 = 1 << 5;
-    pub(super) const ALL: u8 = WIDE | GRANTED | USED | BEYOND | NAMED | REFILLED;
+    /// Place of the lower of two bits of the number of the standing.
+    pub(super) const STANDING: u32 = 6;
 }
 
 /// Length of the fixed fields, and with the fields of an item that was used, bytes.
@@ -50,7 +51,10 @@ pub(super) fn len_max(item: &Item) -> usize {
 #[inline(always)]
 pub(super) fn put(w: &mut Writer<'_>, item: &Item) {
     w.name(&item.unit);
-    let mut flags = if item.last_grant.is_some() { flag::GRANTED } else { 0 };
+    let mut flags = (item.standing as u8) << flag::STANDING;
+    if item.last_grant.is_some() {
+        flags |= flag::GRANTED;
+    }
     if item.used | item.from_hold | item.released != 0 {
         flags |= flag::USED;
     }
@@ -125,9 +129,7 @@ pub(super) fn read_item(r: &mut ImageReader<'_>, item: &mut Item) {
     r.name(&mut item.unit);
     let fields = r.fixed::<USED_LEN>();
     let flags = fields[0];
-    if flags & !flag::ALL != 0 {
-        r.fail();
-    }
+    item.standing = Standing::from_number(flags >> flag::STANDING).unwrap_or_default();
     item.slices.clear();
     let (key, last_grant);
     if flags & flag::WIDE == 0 {

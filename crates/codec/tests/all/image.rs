@@ -4,8 +4,8 @@ use scurry_codec::{ImageError, decode_account, encode_account, encode_account_ov
 use scurry_ledger::{
     Account, Bucket, BucketAttributes, CarriedDebt, Command, Create, Cycle, DebtRule, Decision,
     ITEM_KEY_LEN_MAX, Id, Item, ItemKey, ItemRequest, LimitSubject, LimitTerms, Limits, Name,
-    NewBucket, Period, PeriodClock, Session, SessionRequest, Status, Time, Window, WindowTerms,
-    Zone, decide_in_place,
+    NewBucket, Period, PeriodClock, Session, SessionRequest, Standing, Status, Time, Window,
+    WindowTerms, Zone, decide_in_place,
 };
 
 fn name(text: &str) -> Name {
@@ -261,7 +261,7 @@ fn numbers() -> impl Iterator<Item = i64> {
 /// A function that sets one field of an account to a number, cut to the field's width.
 type Put = fn(&mut Account, i64);
 
-const FIELDS: [Put; 46] = [
+const FIELDS: [Put; 47] = [
     |account, number| account.version = number.cast_unsigned(),
     |account, number| account.changed_at = Time(number),
     |account, number| account.next_bucket = number.cast_unsigned() as u16,
@@ -312,6 +312,10 @@ const FIELDS: [Put; 46] = [
     |account, number| account.sessions[0].items[0].released = number,
     |account, number| account.sessions[0].items[0].uncollected = number,
     |account, number| account.sessions[0].items[0].last_grant = Some(number.cast_unsigned() as u32),
+    |account, number| {
+        let standing = Standing::from_number((number & 3) as u8);
+        account.sessions[0].items[0].standing = standing.expect("two bits");
+    },
     |account, number| account.sessions[0].items[0].slices[1].amount = number,
     |account, number| {
         account.sessions[0].items[0].slices[1].bucket.0 = number.cast_unsigned() as u16
@@ -412,7 +416,7 @@ fn terms_of_an_allowance_come_back_and_cost_nothing_where_there_are_none() {
 
 #[test]
 fn bits_without_a_meaning_are_refused() {
-    // Offsets of the flags in the image of an empty account, then with a bucket, a session, an item: after the version,
+    // Offsets of the flags in the image of an empty account, then with a bucket, a session: after the version,
     // or after a name or an id of one letter.
     let mut account = Account::empty(Status::Active);
     let image = encode(&account);
@@ -426,7 +430,6 @@ fn bits_without_a_meaning_are_refused() {
     account.sessions.push(session);
     refuse_bits(&encode(&account), 16 + 2, 0xe0);
     session_flags_of_no_terms(&encode(&account));
-    refuse_bits(&encode(&account), 16 + 2 + 22 + 2, 0xc0);
     account.sessions.clear();
     account.limits.extend(full().limits.last().copied());
     account.limits[0].id = name("l");

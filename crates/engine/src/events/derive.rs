@@ -139,6 +139,7 @@ fn event(op: &Op, behind: &[Op]) -> Option<Event> {
         | Op::EndAllowance(_)
         | Op::BeginPeriod { .. }
         | Op::Grant { .. }
+        | Op::FallShort(..)
         | Op::Use { .. }
         | Op::Supervise { .. }
         | Op::SetBlob(..)

@@ -183,7 +183,8 @@ impl<'a> Draft<'a> {
     pub(super) fn unopen(&mut self, at: SessionAt) {
         let opened = |op: &Op| matches!(op, Op::OpenSession { .. });
         let from = self.ops.iter().rposition(opened).unwrap_or(self.ops.len());
-        debug_assert!(self.ops[from..].iter().skip(1).all(|op| matches!(op, Op::AddItem { .. })));
+        let of_opening = |op: &Op| matches!(op, Op::AddItem { .. } | Op::FallShort(..));
+        debug_assert!(self.ops[from..].iter().skip(1).all(of_opening));
         self.ops.truncate(from);
         if let Some(account) = self.account {
             account.sessions.truncate(self.named.place(at));

@@ -4,8 +4,8 @@ use super::draft::{Draft, OVERFLOW};
 use super::fields::{BEGIN_RANGE, CLOCK_WITHOUT_PERIOD};
 use super::{Step, reject};
 use crate::{
-    Account, Code, Cycle, ItemAt, ItemKey, Limit, LimitAt, LimitSubject, LimitTerms, Name, Op,
-    Period, PeriodClock, Span, Time, Window, WindowTerms,
+    Account, Code, Cycle, Final, ItemAt, ItemKey, Limit, LimitAt, LimitSubject, LimitTerms, Name,
+    Op, Period, PeriodClock, Span, Time, Window, WindowTerms,
 };
 use alloc::boxed::Box;
 
@@ -152,14 +152,24 @@ pub(super) fn tightest(account: &Account, of: CountedUnits, now: Time) -> Option
     first_of_least(account, now, |counted| counted.has(of.unit, of.item))
 }
 
-/// Returns a limit of open sessions that leaves no room for another session.
+/// Returns what the limits that count a unit would leave of it if nothing were held; `None` if none counts it.
+#[cold]
+pub(super) fn left_without_holds(account: &Account, of: CountedUnits, now: Time) -> Option<i64> {
+    let counts = |limit: &&Limit| limit.counted.has(of.unit, of.item);
+    account.limits.iter().filter(counts).map(|limit| account.limit_at(limit, now).left(0)).min()
+}
+
+/// Returns a limit of open sessions that leaves no room for another session, and whether others have the places.
 #[inline]
-pub(super) fn full_session_limit(account: &Account, now: Time) -> Option<Name> {
+pub(super) fn full_session_limit(account: &Account, now: Time) -> Option<(Name, Final)> {
     if account.limits.is_empty() {
         return None;
     }
     let least = first_of_least(account, now, |counted| counted == LimitSubject::Sessions);
-    least.filter(|(_, left)| *left == 0).map(|(id, _)| id)
+    let (id, _) = least.filter(|(_, left)| *left == 0)?;
+    // With an amount above 0 it is other sessions that leave none.
+    let has_places = account.limit(id).is_some_and(|limit| limit.amount > 0);
+    Some((id, if has_places { Final::Held } else { Final::Last }))
 }
 
 #[inline(never)]

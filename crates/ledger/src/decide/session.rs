@@ -8,8 +8,8 @@ use super::units::{GrantRequest, Source, grant, release_item, settle};
 use super::{Outcome, Step, fields, late, limit, reject};
 use crate::digest::CommandBody;
 use crate::{
-    Answer, Cause, Code, Id, ItemAnswer, ItemAnswers, ItemAt, ItemRequest, Op, PackedAnswer,
-    Rejection, RequestName, Session, SessionAt, SessionOptions, SessionRequest, Status,
+    Answer, Cause, Code, Final, Id, ItemAnswer, ItemAnswers, ItemAt, ItemRequest, Op, PackedAnswer,
+    Rejection, RequestName, Session, SessionAt, SessionOptions, SessionRequest, Standing, Status,
     StoredAnswer, Time, Tombstone, TombstoneKind, WindowEntry,
 };
 use smallvec::SmallVec;
@@ -48,16 +48,17 @@ pub(super) fn reserve(
     // The session id is new from here on.
     check_room(draft, 1)?;
     if draft.account().status != Status::Active {
-        let items = deny_all(request, Code::ServiceDenied, Cause::Status);
+        let items = deny_all(request, Code::ServiceDenied, Cause::Status, Final::No);
         return Ok(refuse(draft, request, body, Code::ServiceDenied, items));
     }
-    if let Some(limit) = limit::full_session_limit(draft.account(), draft.now) {
+    if let Some((limit, last)) = limit::full_session_limit(draft.account(), draft.now) {
         let cause = Cause::Limit { id: limit, allowed_at: None };
         let code = Code::CreditLimitReached;
-        let mut items = deny_all(request, code, cause);
+        let last = if request.options.transfer { Final::No } else { last };
+        let mut items = deny_all(request, code, cause, last);
         // A request without items gets one answer for the whole of it, which names the limit.
         if items.is_empty() {
-            items.push(ItemAnswer::denied(code, cause));
+            items.push(ItemAnswer::denied(code, cause, Final::No));
         }
         return Ok(refuse(draft, request, body, code, items));
     }
@@ -67,7 +68,9 @@ pub(super) fn reserve(
     let at = open(draft, request);
     let mut items = ItemAnswers::with_capacity(request.items.len());
     for index in 0..request.items.len() {
-        items.push(grant_listed(draft, item_at(at, index), request, index)?);
+        let answer = grant_listed(draft, item_at(at, index), request, index)?;
+        note_standing(draft, item_at(at, index), &answer);
+        items.push(answer);
     }
     let denied = items.iter().filter(|item| item.code != Code::Ok).count();
     let all_denied = denied > 0 && denied == items.len();
@@ -148,6 +151,7 @@ pub(super) fn update(
             {
                 draft.roll_back(held);
             }
+            note_standing(draft, position, &granted);
             items[index] = ItemAnswer { uncollected: items[index].uncollected, ..granted };
         }
     }
@@ -192,7 +196,7 @@ pub(super) fn deny_reserve(
     request: &SessionRequest<'_>,
     body: &CommandBody,
 ) -> Outcome {
-    let items = deny_all(request, Code::ChainDenied, Cause::Chain);
+    let items = deny_all(request, Code::ChainDenied, Cause::Chain, Final::No);
     if !request.options.keep_open {
         return refuse(draft, request, body, Code::ChainDenied, items);
     }
@@ -487,11 +491,23 @@ fn grant_listed(
         min: item.min.unwrap_or(1).max(1),
         request: request.request,
     };
-    grant(draft, at, asked)
+    let answer = grant(draft, at, asked)?;
+    // The answer of a transfer, which is all or nothing, does not tell it.
+    let last = if request.options.transfer { Final::No } else { answer.last };
+    Ok(ItemAnswer { last, ..answer })
 }
 
-fn deny_all(request: &SessionRequest<'_>, code: Code, cause: Cause) -> ItemAnswers {
-    let denied = ItemAnswer::denied(code, cause);
+/// Records what an item's request for units got, if it was not all.
+#[inline]
+fn note_standing(draft: &mut Draft<'_>, at: ItemAt, answer: &ItemAnswer) {
+    let standing = Standing::after(answer);
+    if draft.item(at).standing != standing {
+        draft.record(Op::FallShort(at, standing));
+    }
+}
+
+fn deny_all(request: &SessionRequest<'_>, code: Code, cause: Cause, last: Final) -> ItemAnswers {
+    let denied = ItemAnswer::denied(code, cause, last);
     request.items.iter().map(|_| denied).collect()
 }
 
@@ -499,7 +515,7 @@ fn deny_all(request: &SessionRequest<'_>, code: Code, cause: Cause) -> ItemAnswe
 fn undo_grants(items: &mut [ItemAnswer]) {
     for item in items.iter_mut().filter(|item| item.code == Code::Ok) {
         item.granted = 0;
-        item.last = false;
+        item.last = Final::No;
     }
 }
 

@@ -2,11 +2,11 @@
 
 use super::Step;
 use super::draft::{Draft, sum};
-use super::limit::{CountedUnits, tightest};
+use super::limit::{CountedUnits, left_without_holds, tightest};
 use crate::carried::Taken;
 use crate::{
-    Account, Bucket, BucketNo, Cause, Code, ItemAnswer, ItemAt, ItemRequest, Name, Op, Overrun,
-    Posting, Slice, Time,
+    Account, Bucket, BucketNo, Cause, Code, Final, ItemAnswer, ItemAt, ItemRequest, Name, Op,
+    Overrun, Posting, Slice, Time,
 };
 use core::cmp::Ordering;
 use smallvec::SmallVec;
@@ -143,10 +143,14 @@ pub(super) fn grant(draft: &mut Draft<'_>, at: ItemAt, asked: GrantRequest) -> S
     {
         grant = grant.min(left);
     }
+    let last = match grant < asked.requested {
+        true => final_after(draft, at, grant),
+        false => Final::No,
+    };
     if grant < asked.min {
         let of = CountedUnits::of_item(draft, at);
         let cause = shortage(draft.account(), of, asked.min, draft.now);
-        return Ok(ItemAnswer::denied(Code::CreditLimitReached, cause));
+        return Ok(ItemAnswer::denied(Code::CreditLimitReached, cause, last));
     }
     sum(draft.item(at).granted, grant)?;
     let mut rest = grant;
@@ -162,8 +166,28 @@ pub(super) fn grant(draft: &mut Draft<'_>, at: ItemAt, asked: GrantRequest) -> S
         }
     }
     draft.record(Op::Grant { at, amount: grant, request: asked.request });
-    let last = grant < asked.requested;
     Ok(ItemAnswer { code: Code::Ok, granted: grant, last, uncollected: 0, cause: Cause::None })
+}
+
+/// Returns whether more than a grant would be granted if other items held nothing. The item itself holds nothing.
+#[cold]
+fn final_after(draft: &Draft<'_>, at: ItemAt, grant: i64) -> Final {
+    let (account, of) = (draft.account(), CountedUnits::of_item(draft, at));
+    let mut sum = 0;
+    for bucket in account.buckets.iter().filter(|bucket| bucket.unit == of.unit) {
+        let is_valid = bucket.is_valid(draft.now);
+        // What a bucket that is not valid gets back cannot be granted.
+        let back = if is_valid { i128::from(bucket.held) } else { 0 };
+        let above_floor = i128::from(bucket.available) + back - i128::from(bucket.floor);
+        if above_floor < 0 || is_valid {
+            sum += above_floor;
+        }
+    }
+    let in_limits = left_without_holds(account, of, draft.now).unwrap_or(i64::MAX);
+    match sum.min(i128::from(in_limits)) > i128::from(grant) {
+        true => Final::Held,
+        false => Final::Last,
+    }
 }
 
 /// Where the use of an item is taken from.

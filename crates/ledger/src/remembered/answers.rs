@@ -302,7 +302,7 @@ fn unpack(entry: &[u8]) -> StoredAnswer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Cause, Name, Time};
+    use crate::{Cause, Final, Name, Time};
 
     fn update(number: u32) -> RequestName {
         RequestName { number, kind: RequestKind::Update }
@@ -310,11 +310,11 @@ mod tests {
 
     fn answer(number: u32) -> StoredAnswer {
         let item = ItemAnswer {
-            code: Code::CreditLimitReached,
+            code: Code::Ok,
             granted: i64::MAX,
-            last: true,
+            last: Final::Held,
             uncollected: i64::MAX,
-            cause: Cause::Balance,
+            cause: Cause::None,
         };
         StoredAnswer {
             request: update(number),
@@ -332,8 +332,9 @@ mod tests {
     }
 
     fn denied(cause: Cause) -> StoredAnswer {
-        let item = ItemAnswer::denied(Code::CreditLimitReached, cause);
-        StoredAnswer { items: [item, item][..].into(), ..answer(7) }
+        let denied = |last| ItemAnswer::denied(Code::CreditLimitReached, cause, last);
+        let items = [denied(Final::Last), denied(Final::Held)];
+        StoredAnswer { items: items[..].into(), ..answer(7) }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Bytes of stored answers: little-endian words and LEB128 numbers. Reading never panics: a short input reads as zeros,
 //! and the `is_whole` style checks on loading find it first.
 
-use crate::{Cause, Code, ItemAnswer, ItemAnswers, Name, Time};
+use crate::{Cause, Code, Final, ItemAnswer, ItemAnswers, Name, Time};
 use smallvec::SmallVec;
 
 /// Packed bytes before they are added to a run of records; the usual sizes need no heap.
@@ -109,9 +109,13 @@ pub(super) fn code_from_bits(bits: u8) -> Code {
 
 const LAST: u8 = 1 << 2;
 const GRANTED: u8 = 1 << 3;
+/// Of a denied item, which is granted nothing: others hold what it lacks.
+const DENIED_HELD: u8 = GRANTED;
 const UNCOLLECTED: u8 = 1 << 4;
 /// The number of a cause takes three bits above the flags.
 const CAUSE_SHIFT: u32 = 5;
+/// In the place of the cause of an item that is not denied: others hold the rest.
+const HELD: u8 = 1 << CAUSE_SHIFT;
 
 /// Writes an item: one byte of flags, then the amounts that are not 0, then the limit that denied and its time. At most
 /// 19 bytes; 34 if a limit denied, since it grants nothing.
@@ -120,10 +124,13 @@ pub(super) fn put_item(out: &mut Packed, item: &ItemAnswer) {
         Code::Ok => 0,
         code => code_bits(code) | item.cause.number(code) << CAUSE_SHIFT,
     };
-    if item.last {
-        flags |= LAST;
+    match item.last {
+        Final::No => {}
+        Final::Last => flags |= LAST,
+        Final::Held => flags |= LAST | if item.code == Code::Ok { HELD } else { DENIED_HELD },
     }
     if item.granted != 0 {
+        debug_assert!(item.code == Code::Ok, "a denied item is granted nothing");
         flags |= GRANTED;
     }
     if item.uncollected != 0 {
@@ -175,12 +182,17 @@ pub(super) fn take_items(reader: &mut PackReader<'_>) -> ItemAnswers {
     while !reader.0.is_empty() {
         let flags = reader.u8();
         let code = code_from_bits(flags);
+        let (is_ok, has) = (code == Code::Ok, |flag| flags & flag != 0);
         items.push(ItemAnswer {
             code,
-            last: flags & LAST != 0,
-            granted: if flags & GRANTED == 0 { 0 } else { reader.amount() },
-            uncollected: if flags & UNCOLLECTED == 0 { 0 } else { reader.amount() },
-            cause: take_cause(reader, flags >> CAUSE_SHIFT, code),
+            last: match (has(LAST), has(if is_ok { HELD } else { DENIED_HELD })) {
+                (false, _) => Final::No,
+                (true, false) => Final::Last,
+                (true, true) => Final::Held,
+            },
+            granted: if is_ok && has(GRANTED) { reader.amount() } else { 0 },
+            uncollected: if has(UNCOLLECTED) { reader.amount() } else { 0 },
+            cause: take_cause(reader, if is_ok { 0 } else { flags >> CAUSE_SHIFT }, code),
         });
     }
     items
@@ -195,13 +207,19 @@ pub(super) fn skip_varint(bytes: &[u8]) -> Option<&[u8]> {
 /// Reports whether the bytes are items and nothing else.
 pub(super) fn items_are_whole(mut bytes: &[u8]) -> bool {
     while let Some((&flags, mut rest)) = bytes.split_first() {
-        for amount in [GRANTED, UNCOLLECTED] {
-            if flags & amount != 0 {
+        let code = code_from_bits(flags);
+        let (is_ok, has) = (code == Code::Ok, |flag| flags & flag != 0);
+        for follows in [is_ok && has(GRANTED), has(UNCOLLECTED)] {
+            if follows {
                 let Some(behind) = skip_varint(rest) else { return false };
                 rest = behind;
             }
         }
-        let Some(behind) = skip_cause(rest, flags >> CAUSE_SHIFT, code_from_bits(flags)) else {
+        // Others hold the rest only of what is final.
+        let is_held = has(if is_ok { HELD } else { DENIED_HELD });
+        let number = flags >> CAUSE_SHIFT;
+        let number = if is_ok && is_held { number & !1 } else { number };
+        let Some(behind) = skip_cause(rest, number, code).filter(|_| !is_held || has(LAST)) else {
             return false;
         };
         bytes = behind;

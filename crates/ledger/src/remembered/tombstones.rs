@@ -234,11 +234,11 @@ fn name(number: u32, kind: u8) -> RequestName {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Cause, ItemAnswer};
+    use crate::{Cause, Final, ItemAnswer};
     use alloc::vec;
 
     fn item(uncollected: i64) -> ItemAnswer {
-        ItemAnswer { code: Code::Ok, granted: 0, last: false, uncollected, cause: Cause::None }
+        ItemAnswer { code: Code::Ok, granted: 0, last: Final::No, uncollected, cause: Cause::None }
     }
 
     fn answered(number: u32) -> TombstoneKind {

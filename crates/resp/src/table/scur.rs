@@ -22,7 +22,8 @@ const AMOUNT_REPLY: &str = "[code, replayed, version, amount]";
 const DENIED_AMOUNT_REPLY: &str =
     "[code, replayed, version, amount], and cause and allowed_at where it is denied";
 const SESSION_REPLY: &str = "[code, replayed, version, items], and cause and allowed_at where a request without items is denied\n\
-    items: array of [key, code, granted, final, uncollected], and cause and allowed_at where the item is denied";
+    items: array of [key, code, granted, final, uncollected], and cause and allowed_at where the item is denied\n\
+    final: 0; where less was granted than requested 1 (nothing is left but this) or 2 (other items hold the rest)";
 const RELEASE_REPLY: &str = "[code, replayed, version, items], with no items";
 const TRANSFER_REPLY: &str = "[code, replayed, amount, state], and cause and allowed_at where it is denied\n\
     state: in_transit, arrived or denied";
@@ -476,7 +477,8 @@ pub(super) const COMMANDS: &[Spec] = &[
         grammar: "account session",
         reply: "the same map as GET with one more, last, entry: session:\n\
                 map of: id, version, deadline, validity, tcc, overrun, last_request, data, items\n\
-                items: array of [key, unit, granted, outstanding, used, from_hold, direct, released, uncollected]",
+                items: array of [key, unit, granted, outstanding, used, from_hold, direct, released, uncollected, standing]\n\
+                standing: what its last request for units got: granted, final, final_held (others hold the rest) or denied",
         codes: &[Invalid, UnknownAccount, UnknownSession],
         example: "SCUR.SESSION alice call-3",
         example_needs: &["SCUR.RESERVE alice call-3 0 ITEM 1 cent REQUESTED 200"],

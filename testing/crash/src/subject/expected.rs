@@ -89,7 +89,7 @@ pub fn value_of(op: &Op, answer: &Answer, replayed: i128) -> Value {
                     item_key(asked.key),
                     word(given.code.name()),
                     Value::Int(given.granted.into()),
-                    Value::Int(given.last.into()),
+                    Value::Int((given.last as u8).into()),
                     Value::Int(given.uncollected.into()),
                 ];
                 Value::Array(row.into_iter().chain(told_cause(given.cause)).collect())

@@ -263,6 +263,20 @@ impl State {
         full.map(|limit| limit.id.clone()).next()
     }
 
+    /// Returns what could be granted of an item if no item held anything: what is held counts as available in the
+    /// valid buckets, and as not held in limits.
+    pub(crate) fn grantable_alone(&self, unit: &str, key: &str, now: i64) -> i128 {
+        let (mut buckets, mut limits) = (self.clone(), self.clone());
+        let valid: Vec<u32> =
+            self.buckets.iter().filter(|b| b.is_valid(now)).map(|b| b.serial).collect();
+        let items = buckets.sessions.values_mut().flat_map(|session| &mut session.items);
+        items.for_each(|item| item.slices.retain(|slice| !valid.contains(&slice.0)));
+        let items = limits.sessions.values_mut().flat_map(|session| &mut session.items);
+        items.for_each(|item| item.slices.clear());
+        let in_buckets = buckets.grantable(unit, now);
+        limits.tightest(unit, Some(key), now).map_or(in_buckets, |(_, left)| left.min(in_buckets))
+    }
+
     /// Returns how much each limit that counts this use leaves, in the order of the limits. Call it before the use
     /// moves anything; use above 0 also moves the limits to the period of `now`.
     pub(crate) fn before_use(

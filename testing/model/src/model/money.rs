@@ -1,7 +1,7 @@
 //! Sections 7 and 8: settle, grant, release.
 
 use super::state::{ItemState, State, take};
-use scurry_ledger::{Cause, Code, ItemAnswer, ItemRequest, Overrun};
+use scurry_ledger::{Cause, Code, Final, ItemAnswer, ItemRequest, Overrun, Standing};
 
 /// Gives back every slice of some items.
 fn release(
@@ -153,15 +153,27 @@ pub(super) fn grant(
     let most = most.min(state.grantable(unit, now));
     let (slices, missing) = take(state.rooms(unit, now), most);
     let grant = most - missing;
+    let alone = requested.min(state.grantable_alone(unit, &key, now));
+    let last = match (grant < requested, grant < alone) {
+        (false, _) => Final::No,
+        (true, false) => Final::Last,
+        (true, true) => Final::Held,
+    };
     let count = |serial| state.buckets.iter().find(|b| b.serial == serial).map_or(0, |b| b.refills);
     let refills = slices.iter().map(|slice| (slice.0, count(slice.0))).collect();
     let open = state.sessions.get_mut(session).ok_or(Code::UnknownSession)?;
     let line = open.item_or_new(item);
+    let standing = match last {
+        Final::No => Standing::Granted,
+        Final::Last => Standing::Final,
+        Final::Held => Standing::FinalHeld,
+    };
+    line.standing = if grant < min { Standing::Denied } else { standing };
     // A grant below MIN is a denial, and holds nothing.
     if grant < min {
         let cause = state.shortage(unit, Some(&key), min, now);
         let code = Code::CreditLimitReached;
-        return Ok(ItemAnswer { code, granted: 0, last: true, uncollected: 0, cause });
+        return Ok(ItemAnswer { code, granted: 0, last, uncollected: 0, cause });
     }
     line.slices = slices;
     line.refills = refills;
@@ -169,6 +181,6 @@ pub(super) fn grant(
     line.last_grant = Some(request);
     state.fits()?;
     let granted = i64::try_from(grant).map_err(|_| Code::Overflow)?;
-    let (last, cause) = (grant < requested, Cause::None);
+    let cause = Cause::None;
     Ok(ItemAnswer { code: Code::Ok, granted, last, uncollected: 0, cause })
 }

@@ -5,8 +5,8 @@ use super::state::{Closed, End, Session, State};
 use super::{Context, Refusal, id, money, require};
 use crate::name;
 use scurry_ledger::{
-    Answer, Cause, Code, ItemAnswer, ItemAnswers, ItemRequest, Limits, SessionRequest,
-    SessionTerms, Status,
+    Answer, Cause, Code, Final, ItemAnswer, ItemAnswers, ItemRequest, Limits, SessionRequest,
+    SessionTerms, Standing, Status,
 };
 use std::collections::BTreeSet;
 
@@ -131,7 +131,7 @@ fn all_items(code: Code, uncollected: &[i64]) -> ItemAnswers {
         Code::ChainDenied => Cause::Chain,
         _ => Cause::None,
     };
-    let item = |&uncollected| ItemAnswer { code, granted: 0, last: false, uncollected, cause };
+    let item = |&uncollected| ItemAnswer { code, granted: 0, last: Final::No, uncollected, cause };
     uncollected.iter().map(item).collect()
 }
 
@@ -139,7 +139,7 @@ fn all_items(code: Code, uncollected: &[i64]) -> ItemAnswers {
 /// granted nothing.
 fn nothing_granted(items: &[ItemAnswer]) -> ItemAnswers {
     let undo = |item: &ItemAnswer| match item.code {
-        Code::Ok => ItemAnswer { granted: 0, last: false, ..*item },
+        Code::Ok => ItemAnswer { granted: 0, last: Final::No, ..*item },
         _ => *item,
     };
     items.iter().map(undo).collect()
@@ -188,7 +188,14 @@ pub(super) fn reserve(
     if let Some(limit) = state.closed_to_sessions(now) {
         let (code, cause) =
             (Code::CreditLimitReached, Cause::Limit { id: name(&limit), allowed_at: None });
-        let denied = ItemAnswer { code, granted: 0, last: true, uncollected: 0, cause };
+        // Of places that others have, more would be there without them.
+        let places = state.limits.iter().find(|of| of.id == limit).map_or(0, |of| of.amount);
+        let last = match request.items.is_empty() || request.options.transfer {
+            true => Final::No,
+            false if places > 0 => Final::Held,
+            false => Final::Last,
+        };
+        let denied = ItemAnswer { code, granted: 0, last, uncollected: 0, cause };
         let count = request.items.len().max(1);
         return deny(state, code, (0..count).map(|_| denied).collect());
     }
@@ -209,7 +216,9 @@ pub(super) fn reserve(
     state.sessions.insert(session.clone(), new);
     let mut items = ItemAnswers::new();
     for item in request.items {
-        items.push(money::grant(state, &session, item, number, now)?);
+        let answer = money::grant(state, &session, item, number, now)?;
+        let last = if request.options.transfer { Final::No } else { answer.last };
+        items.push(ItemAnswer { last, ..answer });
     }
     let denied = items.iter().filter(|item| item.code != Code::Ok).count();
     let opens = match (denied, items.len() - denied) {
@@ -347,6 +356,8 @@ pub(super) fn update(
             let granted = money::grant(state, &session, item, number, now)?;
             if request.options.keep_hold && granted.code != Code::Ok {
                 *state = held;
+                let open = state.sessions.get_mut(&session).ok_or(Code::UnknownSession)?;
+                open.item_or_new(item).standing = Standing::Denied;
             }
             *answer = ItemAnswer { uncollected, ..granted };
         }

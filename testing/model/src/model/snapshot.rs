@@ -2,7 +2,9 @@
 
 use super::balance::value_at;
 use super::state::State;
-use scurry_ledger::{Account, Cycle, DebtRule, LimitSubject, SessionTerms, Status, Time, Zone};
+use scurry_ledger::{
+    Account, Cycle, DebtRule, LimitSubject, SessionTerms, Standing, Status, Time, Zone,
+};
 use std::collections::BTreeMap;
 
 /// One account. Equal for a model and a ledger that agree.
@@ -100,6 +102,7 @@ pub struct ItemShot {
     pub released: i128,
     pub uncollected: i128,
     pub last_grant: Option<u32>,
+    pub standing: Standing,
 }
 
 impl Snapshot {
@@ -126,6 +129,7 @@ impl Snapshot {
             released: item.released.into(),
             uncollected: item.uncollected.into(),
             last_grant: item.last_grant,
+            standing: item.standing,
         };
         let session = |session: &scurry_ledger::Session| SessionShot {
             version: session.version,
@@ -248,6 +252,7 @@ impl Snapshot {
             released: item.released,
             uncollected: item.uncollected,
             last_grant: item.last_grant,
+            standing: item.standing,
         };
         let session = |session: &super::state::Session| SessionShot {
             version: session.version,

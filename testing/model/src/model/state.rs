@@ -8,7 +8,7 @@ use super::body::{Asked, asked};
 use super::calendar::Zone;
 use crate::name;
 use scurry_ledger::{
-    Answer, Cause, Code, DebtRule, ItemKey, ItemRequest, Limits, SessionTerms, Status,
+    Answer, Cause, Code, DebtRule, ItemKey, ItemRequest, Limits, SessionTerms, Standing, Status,
 };
 use std::collections::BTreeMap;
 
@@ -143,6 +143,7 @@ pub(crate) struct ItemState {
     pub(crate) released: i128,
     pub(crate) uncollected: i128,
     pub(crate) last_grant: Option<u32>,
+    pub(crate) standing: Standing,
 }
 
 /// Closed session.
@@ -250,6 +251,7 @@ impl Session {
                 released: 0,
                 uncollected: 0,
                 last_grant: None,
+                standing: Standing::Granted,
             });
             self.items.len() - 1
         });

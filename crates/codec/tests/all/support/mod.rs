@@ -3,9 +3,10 @@
 use scurry_codec::{Checksum, Seal};
 use scurry_ledger::{
     Allowance, BucketNo, BucketTerms, Cause, Change, Code, Cycle, DebitPart, DebitedItem, DebtRule,
-    Id, ItemAnswer, ItemAnswers, ItemAt, ItemKey, LateAnswer, Limit, LimitAt, LimitSubject, Name,
-    Op, Overrun, PackedAnswer, Period, Posting, RequestKind, RequestName, SessionAt, SessionTerms,
-    Span, Status, StoredAnswer, Time, Tombstone, TombstoneKind, Transaction, UnitAmount, Window,
+    Final, Id, ItemAnswer, ItemAnswers, ItemAt, ItemKey, LateAnswer, Limit, LimitAt, LimitSubject,
+    Name, Op, Overrun, PackedAnswer, Period, Posting, RequestKind, RequestName, SessionAt,
+    SessionTerms, Span, Standing, Status, StoredAnswer, Time, Tombstone, TombstoneKind,
+    Transaction, UnitAmount, Window,
 };
 
 pub(crate) const CHECKSUM: Checksum = crc32c::crc32c_append;
@@ -82,7 +83,7 @@ pub(crate) fn every_op() -> Change {
     let item = |code, granted, uncollected, cause| ItemAnswer {
         code,
         granted,
-        last: code != Code::Ok,
+        last: if code == Code::Ok { Final::No } else { Final::Last },
         uncollected,
         cause,
     };
@@ -105,7 +106,8 @@ pub(crate) fn every_op() -> Change {
     };
     let by_limit = Cause::Limit { id: name("a-day"), allowed_at: None };
     let causes = [Cause::Balance, Cause::NoBucket, by_limit, Cause::Chain, Cause::Status];
-    let denied = causes.map(|cause| item(Code::CreditLimitReached, 0, 7, cause));
+    let mut denied = causes.map(|cause| item(Code::CreditLimitReached, 0, 7, cause));
+    denied[1].last = Final::Held;
     let denied = TombstoneKind::Answered {
         request: update(9),
         digest: 1,
@@ -175,6 +177,7 @@ pub(crate) fn every_op() -> Change {
         },
         Op::Hold(at(0, 1), posting(0, 1_000)),
         Op::Grant { at: at(1, 0), amount: 1_000, request: u32::MAX },
+        Op::FallShort(at(1, 0), Standing::FinalHeld),
         Op::Settle(at(2, 3), posting(4, 5)),
         Op::Release(at(3, 4), posting(5, 6)),
         Op::ReleaseExpired(at(4, 5), posting(6, 7)),

@@ -1,8 +1,8 @@
 //! Section 14: limits.
 
 use scurry_ledger::{
-    Change, Code, Decision, Limit, LimitSubject, LimitTerms, Op as Fact, Period, PeriodClock,
-    SessionOptions, Time, WindowTerms, decide,
+    Change, Code, Decision, Final, Limit, LimitSubject, LimitTerms, Op as Fact, Period,
+    PeriodClock, SessionOptions, Time, WindowTerms, decide,
 };
 use scurry_model::{Op, Request, ScriptedPair, name};
 
@@ -47,11 +47,11 @@ fn holds_count_and_settling_moves_them_to_used() {
     let mut script = ScriptedPair::new(&[("a", "u", 100)]);
     assert_eq!(script.amount(&Op::limit("1", "l", "u", 10, DAY)), (Code::Ok, 10));
     let first = script.items(&s(0).ask(1, "u", 8).reserve());
-    assert_eq!((first.1[0].granted, first.1[0].last), (8, false));
+    assert_eq!((first.1[0].granted, first.1[0].last), (8, Final::No));
     assert_eq!(shown(&script, "l"), (0, 8, 0));
     // The request's own hold was given back first.
     let next = script.items(&s(1).both(1, "u", 5, 8).update());
-    assert_eq!((next.1[0].granted, next.1[0].last), (5, true));
+    assert_eq!((next.1[0].granted, next.1[0].last), (5, Final::Last));
     assert_eq!(shown(&script, "l"), (5, 5, 0));
     script.done(&s(2).used(1, "u", 1).terminate());
     assert_eq!(shown(&script, "l"), (6, 0, 0));
@@ -92,7 +92,7 @@ fn sessions_beyond_the_limit_are_denied_and_that_is_remembered() {
     script.done(&s(0).ask(1, "u", 1).reserve());
     let denied = Request::new("t", 0).ask(1, "u", 1).reserve();
     let (code, items) = script.items(&denied);
-    assert_eq!((code, items[0].code, items[0].last), (Code::CreditLimitReached, code, true));
+    assert_eq!((code, items[0].code, items[0].last), (Code::CreditLimitReached, code, Final::Held));
     script.done(&Op::release("s"));
     assert!(matches!(script.run(&denied), scurry_model::StepResult::Replay(_)));
     assert_eq!(script.grants(&Request::new("u", 0).ask(1, "u", 1).reserve()).1, [1]);

@@ -1,6 +1,8 @@
 //! Sections 5 to 10: RESERVE, UPDATE, TERMINATE, RELEASE.
 
-use scurry_ledger::{BucketAttributes, Cause, Code, Limits, Overrun, SessionOptions, Status};
+use scurry_ledger::{
+    BucketAttributes, Cause, Code, Final, Limits, Overrun, SessionOptions, Status,
+};
 use scurry_model::{Op, Request, ScriptedPair, key};
 
 fn s(number: u32) -> Request {
@@ -109,17 +111,31 @@ fn less_than_min_is_denied_and_takes_nothing() {
     let reserve = s(0).ask(1, "u", 10).min(6).ask(2, "v", 1).reserve();
     let (code, items) = script.items(&reserve);
     assert_eq!((code, items[0].code), (Code::Ok, Code::CreditLimitReached));
-    assert_eq!((items[0].granted, items[0].last, items[1].granted), (0, true, 1));
+    assert_eq!((items[0].granted, items[0].last, items[1].granted), (0, Final::Last, 1));
     assert_eq!(script.funds("a"), (5, 0));
+}
+
+#[test]
+fn a_grant_says_whether_others_hold_the_rest() {
+    let mut script = ScriptedPair::new(&[("a", "u", 10), ("b", "v", 5)]);
+    let other = |number| Request::new("t", number);
+    script.done(&other(0).ask(1, "u", 6).ask(2, "v", 5).reserve());
+    let (_, items) = script.items(&s(0).ask(1, "u", 7).ask(3, "v", 1).reserve());
+    assert_eq!((items[0].granted, items[0].last), (4, Final::Held));
+    assert_eq!((items[1].granted, items[1].last), (0, Final::Held));
+    script.done(&other(1).used(1, "u", 6).used(2, "v", 5).terminate());
+    let (_, items) = script.items(&s(1).both(1, "u", 0, 7).ask(3, "v", 1).update());
+    assert_eq!((items[0].granted, items[0].last), (4, Final::Last));
+    assert_eq!((items[1].granted, items[1].last), (0, Final::Last));
 }
 
 #[test]
 fn less_than_requested_is_final() {
     let mut script = ScriptedPair::new(&[("a", "u", 5)]);
     let (_, items) = script.items(&s(0).ask(1, "u", 10).reserve());
-    assert_eq!((items[0].granted, items[0].last), (5, true));
+    assert_eq!((items[0].granted, items[0].last), (5, Final::Last));
     let (_, items) = script.items(&s(1).both(1, "u", 0, 5).update());
-    assert_eq!((items[0].granted, items[0].last), (5, false));
+    assert_eq!((items[0].granted, items[0].last), (5, Final::No));
 }
 
 #[test]
