@@ -16,8 +16,8 @@ class ScurryError(Exception):
 class Denied(ScurryError):
     """Not enough credit, a limit, or an account that may not pay. The answer is stored: a repetition returns it again.
 
-    `reason` is `balance`, `no_bucket`, `bucket`, `limit`, `chain` or `status`, or None when the server did not report
-    it; `limit` is the id of the limit that was reached, `bucket` that of the bucket that has less; `allowed_at` is the
+    `reason` is `balance`, `no_bucket`, `bucket`, `limit`, `items`, `chain` or `status`, or None when the server did
+    not report it; `limit` is the id of the limit that was reached, `bucket` that of the bucket that has less; `allowed_at` is the
     time, in ms since 1970, at which the limits would allow all that was denied if nothing else changes, or None where
     waiting does not help; `item` is the first item that was denied; `reply` is the answer.
     """

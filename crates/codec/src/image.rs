@@ -32,7 +32,7 @@ use alloc::vec::Vec;
 use core::fmt;
 use scurry_ledger::{
     Account, Allowance, Bucket, BucketNo, CarriedDebt, Counter, Cycle, DebtRule, ID_LEN_MAX, Id,
-    Identity, Name, Period, Session, Status, TZDATA_VERSION, Time, UnitAmount,
+    Identity, Item, Name, Period, Session, Status, TZDATA_VERSION, Time, UnitAmount,
 };
 
 const VERSION: u8 = 1;
@@ -116,6 +116,25 @@ pub fn decode_session(bytes: &[u8], session: &mut Session) -> Result<(), ImageEr
     let mut tail: Tail = [0; 2 * FIXED_LEN_MAX];
     let mut r = ImageReader::new(bytes, &mut tail);
     session::read_session(&mut r, session);
+    if r.is_done() { Ok(()) } else { Err(ImageError::Damaged) }
+}
+
+/// Appends the bytes of an item of a session, as they are in an image.
+pub fn encode_item(item: &Item, out: &mut Vec<u8>) {
+    let at = out.len();
+    out.resize(at + item::len_max(item) + FIXED_LEN_MAX, 0);
+    let room = out.len() - at;
+    let mut w = Writer::new(&mut out[at..]);
+    item::put(&mut w, item);
+    let len = room - w.remaining();
+    out.truncate(at + len);
+}
+
+/// Reads an item from the bytes of [`encode_item`], in place.
+pub fn decode_item(bytes: &[u8], item: &mut Item) -> Result<(), ImageError> {
+    let mut tail: Tail = [0; 2 * FIXED_LEN_MAX];
+    let mut r = ImageReader::new(bytes, &mut tail);
+    item::read_item(&mut r, item);
     if r.is_done() { Ok(()) } else { Err(ImageError::Damaged) }
 }
 

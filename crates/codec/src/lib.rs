@@ -52,8 +52,8 @@ pub use group_members::{GroupMember, GroupMembers, GroupMembersError};
 pub use hash_key::HashKey;
 pub use header::{FileKind, HeaderError};
 pub use image::{
-    ImageError, decode_account, decode_part, decode_session, decode_state, encode_account,
-    encode_account_over, encode_session, is_in_parts, mark_in_parts,
+    ImageError, decode_account, decode_item, decode_part, decode_session, decode_state,
+    encode_account, encode_account_over, encode_item, encode_session, is_in_parts, mark_in_parts,
 };
 pub use log_base::LogBase;
 pub use log_header::{Ballot, SegmentHeader, SyncedPart};

@@ -5,25 +5,29 @@
 
 mod hash;
 mod ids;
+mod items;
 mod records;
 mod sessions;
 
-use crate::working_account::{parts_len, unpack};
+use crate::working_account::{is_for_parts, unpack};
 use hash::hash_of;
 use hashbrown::HashTable;
 use records::PackedRecordStore;
 use scurry_codec::{IMAGE_LEN_MAX, encode_account, mark_in_parts};
 use scurry_ledger::{
-    Account, Command, Create, LimitSubject, LimitTerms, Op, PackedRecord, RecordKind, Records,
-    SessionPage, ShownParts, Time, TransferStep, UnloadedPart,
+    Account, Command, Create, ItemRequest, LimitSubject, LimitTerms, Op, PackedRecord, RecordKind,
+    Records, SessionPage, ShownParts, Status, Time, TransferStep, UnloadedPart,
 };
-use sessions::{LoadedSession, PackedSessions};
+use sessions::{LoadedItems, LoadedSession, PackedSessions};
 use std::borrow::Cow;
 use std::mem;
 use std::slice;
 
 /// Bytes of sessions, tombstones and transactions above which an account is kept in parts.
 pub const APART_LEN: usize = 4 << 10;
+/// One in so many of these bytes is the number of items above which a session has many: such a session makes its account
+/// one that is kept in parts, however few bytes it has.
+const APART_LEN_PER_ITEM: usize = 256;
 /// Most bytes of them that an account may have. A snapshot has an account in one chunk, and a dump in one image; the
 /// rest of that bound is for the rest of the account.
 pub const ACCOUNT_LEN_MAX: usize = IMAGE_LEN_MAX / 8 * 7;
@@ -46,12 +50,43 @@ pub struct AccountParts {
 pub struct NeededParts<'n> {
     /// Ids of open or closed sessions.
     pub(crate) sessions: Cow<'n, [&'n [u8]]>,
+    /// Items of these sessions.
+    items: NeededItems<'n>,
     /// Ids of transactions.
     pub(crate) transactions: Cow<'n, [&'n [u8]]>,
     /// A page of the open sessions, with the first session after it.
     pub(crate) page: Option<SessionPage<'n>>,
     /// Whether all parts are needed.
     pub(crate) all: bool,
+}
+
+/// Items of the sessions that are needed.
+#[derive(Clone, Debug, Default)]
+enum NeededItems<'n> {
+    #[default]
+    All,
+    /// Those that the request names, of the one session.
+    Named(&'n [ItemRequest]),
+    /// Those at these positions, of each session.
+    At(Vec<Vec<u8>>),
+}
+
+impl NeededItems<'_> {
+    /// Returns those of the session at this index.
+    fn of(&self, index: usize) -> LoadedItems<'_> {
+        match self {
+            NeededItems::All => LoadedItems::All,
+            NeededItems::Named(requests) => LoadedItems::Named(requests),
+            NeededItems::At(positions) => {
+                LoadedItems::At(positions.get(index).map_or(&[], Vec::as_slice))
+            }
+        }
+    }
+}
+
+/// Returns the number of items above which a session has many, of the bytes above which an account is kept in parts.
+pub(crate) fn items_apart(apart_len: usize) -> usize {
+    apart_len / APART_LEN_PER_ITEM
 }
 
 impl<'n> NeededParts<'n> {
@@ -85,9 +120,18 @@ impl<'n> NeededParts<'n> {
     pub(crate) fn by(command: &Command<'n>, account: &Account) -> NeededParts<'n> {
         let mut needed = NeededParts::default();
         match command {
-            Command::Reserve(request) | Command::Update(request) | Command::Terminate(request) => {
+            Command::Reserve(request) => {
                 needed.sessions.to_mut().push(request.session);
+                needed.items = NeededItems::Named(&[]);
             }
+            Command::Update(request) => {
+                needed.sessions.to_mut().push(request.session);
+                // Otherwise the session may be closed, and each item returns what it holds.
+                if account.status == Status::Active && !request.options.close_on_denial {
+                    needed.items = NeededItems::Named(request.items);
+                }
+            }
+            Command::Terminate(request) => needed.sessions.to_mut().push(request.session),
             Command::Transfer(transfer) => needed.sessions.to_mut().push(transfer.id),
             Command::Carry(
                 TransferStep::Receive { receipt, .. } | TransferStep::Forget { receipt },
@@ -121,9 +165,31 @@ impl<'n> NeededParts<'n> {
     /// Returns the parts that the facts of a Change name.
     pub(crate) fn by_facts(ops: &'n [Op]) -> NeededParts<'n> {
         let mut needed = NeededParts::default();
+        let mut items: Vec<Vec<u8>> = Vec::new();
+        // Indexes of the sessions of the Change among those that are needed.
+        let mut indexes: Vec<Option<usize>> = Vec::new();
         for op in ops {
             match op {
-                Op::NameSession(id) => needed.sessions.to_mut().push(id.as_bytes()),
+                Op::NameSession(id) => {
+                    indexes.push(Some(needed.sessions.len()));
+                    needed.sessions.to_mut().push(id.as_bytes());
+                    items.resize(needed.sessions.len(), Vec::new());
+                }
+                Op::OpenSession { .. } => indexes.push(None),
+                Op::Hold(at, _)
+                | Op::Grant { at, .. }
+                | Op::FallShort(at, _)
+                | Op::Settle(at, _)
+                | Op::Release(at, _)
+                | Op::ReleaseExpired(at, _)
+                | Op::Use { at, .. } => {
+                    let index = indexes.get(at.session.0 as usize).copied().flatten();
+                    if let Some(positions) = index.and_then(|index| items.get_mut(index))
+                        && !positions.contains(&at.item)
+                    {
+                        positions.push(at.item);
+                    }
+                }
                 Op::StoreTombstone(tombstone) => {
                     needed.sessions.to_mut().push(tombstone.id.as_bytes())
                 }
@@ -134,21 +200,23 @@ impl<'n> NeededParts<'n> {
                 _ => {}
             }
         }
+        needed.items = NeededItems::At(items);
         needed
     }
 }
 
 impl AccountParts {
-    /// Moves the parts of a whole account into a new annex.
-    pub(crate) fn of(account: &mut Account) -> AccountParts {
-        let mut annex = AccountParts::default();
+    /// Moves the parts of a whole account into a new annex. It is kept in parts because they exceed `apart_len`.
+    pub(crate) fn of(account: &mut Account, apart_len: usize) -> AccountParts {
+        let sessions = PackedSessions::new(items_apart(apart_len));
+        let mut annex = AccountParts { sessions, ..AccountParts::default() };
         annex.unload_parts(account);
         annex
     }
 
     /// Encodes an account, and moves its parts into an annex when they exceed `apart_len`.
     pub fn divided(account: &mut Account, apart_len: usize) -> (Vec<u8>, Option<AccountParts>) {
-        let annex = (parts_len(account) > apart_len).then(|| AccountParts::of(account));
+        let annex = is_for_parts(account, apart_len).then(|| AccountParts::of(account, apart_len));
         let mut image = Vec::new();
         encode_account(account, &mut image);
         if annex.is_some() {
@@ -172,6 +240,11 @@ impl AccountParts {
         self.sessions.bytes() + self.tombstones.bytes() + self.transactions.bytes()
     }
 
+    /// Reports whether a session has many items.
+    pub(crate) fn has_many_items(&self) -> bool {
+        self.sessions.has_many_items()
+    }
+
     /// Returns the approximate bytes of memory.
     pub fn memory_bytes(&self) -> usize {
         size_of::<AccountParts>()
@@ -192,11 +265,15 @@ impl AccountParts {
         loaded.clear();
         let mut named: Vec<u64> = Vec::new();
         if needed.all {
-            loaded.extend(sessions.numbers().map(|at| sessions.load(at, &mut account.sessions)));
+            let all = sessions.numbers();
+            loaded.extend(all.map(|at| sessions.load(at, LoadedItems::All, &mut account.sessions)));
         } else {
-            for number in needed.sessions.iter().filter_map(|id| sessions.find(id)) {
-                if !named.contains(&number) {
-                    let one = sessions.load(number, &mut account.sessions);
+            for (index, id) in needed.sessions.iter().enumerate() {
+                if let Some(number) = sessions.find(id)
+                    && !named.contains(&number)
+                {
+                    let items = needed.items.of(index);
+                    let one = sessions.load(number, items, &mut account.sessions);
                     if one.is_due(now) {
                         account.sessions.pop();
                     } else {
@@ -206,11 +283,11 @@ impl AccountParts {
                 }
             }
             let page = needed.page.map_or(Vec::new(), |page| sessions.page(&page, now));
-            loaded.extend(page.iter().map(|&at| sessions.load(at, &mut account.sessions)));
+            let mut load = |at| sessions.load(at, LoadedItems::All, &mut account.sessions);
+            loaded.extend(page.iter().map(|&at| load(at)));
             named.extend(page);
             // In reverse order, so that closing the first due session moves no other.
-            loaded
-                .extend(sessions.due(now).rev().map(|at| sessions.load(at, &mut account.sessions)));
+            loaded.extend(sessions.due(now).rev().map(load));
         }
         self.loaded_tombstones =
             load_records(tombstones, &needed.sessions, &mut account.tombstones);
@@ -254,7 +331,7 @@ impl AccountParts {
     /// Copies all parts into an account that has none; the annex keeps them.
     pub fn copy_to(&self, account: &mut Account) {
         for number in self.sessions.numbers() {
-            self.sessions.load(number, &mut account.sessions);
+            self.sessions.load(number, LoadedItems::All, &mut account.sessions);
         }
         self.tombstones.copy_to(&mut account.tombstones);
         self.transactions.copy_to(&mut account.transactions);

@@ -264,7 +264,7 @@ pub trait AccountSlot {
             if let Some(account) = &mut working.account {
                 annex.unload_parts(account);
                 // A quarter of the threshold, so that an account near it does not switch back and forth.
-                if annex.bytes() >= apart_len / 4 {
+                if annex.bytes() >= apart_len / 4 || annex.has_many_items() {
                     return;
                 }
                 annex.copy_to(account);
@@ -272,8 +272,9 @@ pub trait AccountSlot {
             self.make_whole();
         } else {
             let working = self.working();
+            let apart_len = working.apart_len();
             if let Some(account) = &mut working.account {
-                let annex = AccountParts::of(account);
+                let annex = AccountParts::of(account, apart_len);
                 working.set_in_parts(true);
                 self.keep_annex(Some(annex));
             }

@@ -64,6 +64,8 @@ pub struct Denials {
     pub chain: u64,
     /// The account is suspended or closed.
     pub status: u64,
+    /// The session has as many items as it may have.
+    pub items: u64,
 }
 
 impl Denials {
@@ -75,6 +77,7 @@ impl Denials {
             Cause::Limit { .. } => self.limit += 1,
             Cause::Chain => self.chain += 1,
             Cause::Status => self.status += 1,
+            Cause::Items => self.items += 1,
         }
     }
 
@@ -85,11 +88,12 @@ impl Denials {
         self.limit += other.limit;
         self.chain += other.chain;
         self.status += other.status;
+        self.items += other.items;
     }
 
     /// Returns the denials with the code CREDIT_LIMIT_REACHED.
     pub fn for_credit(&self) -> u64 {
-        self.balance + self.no_bucket + self.limit
+        self.balance + self.no_bucket + self.limit + self.items
     }
 
     /// Returns the sum of all denials.

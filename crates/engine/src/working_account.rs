@@ -1,6 +1,7 @@
 //! The account that a host works on, between its old image and its new one. A host uses one of them for
 //! all its commands, so that buffers are reused and not allocated per command.
 
+use crate::account_parts::items_apart;
 use scurry_codec::{
     ChangeError, ChangeVisitor, decode_part, encode_account_over, is_in_parts, mark_in_parts,
     read_change,
@@ -163,9 +164,10 @@ impl WorkingAccount {
     /// Reports whether the account was packed whole but is large enough to be kept in parts.
     #[inline]
     pub(crate) fn is_busy(&self) -> bool {
-        self.image_len > self.apart_len
+        // An image of this length has room for the items of a session that has many.
+        self.image_len / ITEM_LEN > items_apart(self.apart_len)
             && !self.is_in_parts
-            && self.account.as_ref().is_some_and(|account| parts_len(account) > self.apart_len)
+            && self.account.as_ref().is_some_and(|account| is_for_parts(account, self.apart_len))
     }
 
     /// Returns the most bytes that an account's sessions, tombstones and transactions may take.
@@ -208,9 +210,18 @@ fn emptied(account: &mut Option<Account>) -> &mut Account {
 
 /// Approximate bytes of an open session in an image, without its answers and blob.
 const SESSION_LEN: usize = 100;
+/// Least bytes of an item in an image.
+const ITEM_LEN: usize = 16;
+
+/// Reports whether an account is to be kept in parts: its parts exceed `apart_len` bytes, or a session has many items.
+pub(crate) fn is_for_parts(account: &Account, apart_len: usize) -> bool {
+    let items_max = items_apart(apart_len);
+    account.sessions.iter().any(|session| session.items.len() > items_max)
+        || parts_len(account) > apart_len
+}
 
 /// Returns the approximate bytes of the parts that a busy account keeps in its annex.
-pub(crate) fn parts_len(account: &Account) -> usize {
+fn parts_len(account: &Account) -> usize {
     let sessions = account.sessions.iter();
     sessions
         .map(|session| session.answers.as_bytes().len() + session.blob.len() + SESSION_LEN)

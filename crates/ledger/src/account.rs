@@ -113,7 +113,7 @@ pub struct UnloadedRecords {
     /// When the first record that is not yet due is forgotten.
     pub first_not_due: Option<Time>,
     /// Whether a record is among them that no time forgets: the receipt of a transfer.
-    pub has_endless: bool,
+    pub has_receipt: bool,
 }
 
 impl UnloadedRecords {
@@ -351,8 +351,10 @@ pub struct Session {
     pub deadline: Time,
     /// Options that the RESERVE gave.
     pub terms: SessionTerms,
-    /// Rating groups in the order in which they were first listed.
+    /// Rating groups in the order in which they were first listed; those that are loaded, if the host keeps items apart.
     pub items: SmallVec<[Item; 1]>,
+    /// Which items are loaded; `None` if all are.
+    pub apart: Option<Box<ItemsApart>>,
     /// The window of stored answers.
     pub answers: Answers,
     /// Opaque bytes that the client stored.
@@ -370,9 +372,76 @@ impl Session {
             deadline: Time(0),
             terms: SessionTerms { overrun: Overrun::Overdraw, transfer: false },
             items: SmallVec::new(),
+            apart: None,
             answers: Answers::default(),
             blob: Vec::new(),
         }
+    }
+
+    /// Returns the number of items, loaded or not.
+    #[inline]
+    pub fn item_count(&self) -> usize {
+        self.apart.as_ref().map_or(self.items.len(), |apart| apart.count)
+    }
+
+    /// Returns the position of the item at this index of the loaded ones.
+    #[inline]
+    pub(crate) fn position_of(&self, index: usize) -> u8 {
+        let position = match &self.apart {
+            None => u8::try_from(index).ok(),
+            Some(apart) => apart.positions.get(index).copied(),
+        };
+        position.unwrap_or(u8::MAX)
+    }
+
+    /// Returns the index among the loaded items of the item at this position.
+    #[inline(always)]
+    fn index_of(&self, position: u8) -> usize {
+        match &self.apart {
+            None => usize::from(position),
+            Some(apart) => apart.index_of(position),
+        }
+    }
+
+    /// Returns the loaded item at this position.
+    #[inline(always)]
+    pub fn item(&self, position: u8) -> Option<&Item> {
+        self.items.get(self.index_of(position))
+    }
+
+    /// Returns the loaded item at this position, to change it.
+    #[inline(always)]
+    pub(crate) fn item_mut(&mut self, position: u8) -> Option<&mut Item> {
+        let index = self.index_of(position);
+        self.items.get_mut(index)
+    }
+
+    /// Adds an item after all others.
+    pub(crate) fn add_item(&mut self, item: Item) {
+        if let Some(apart) = &mut self.apart {
+            apart.positions.push(u8::try_from(apart.count).unwrap_or(u8::MAX));
+            apart.count += 1;
+        }
+        self.items.push(item);
+    }
+}
+
+/// Which items of a session are loaded, if its host keeps items apart: those that the command names, or all where a rule
+/// looks at each.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ItemsApart {
+    /// Number of items of the session, loaded or not.
+    pub count: usize,
+    /// Positions in the session of the loaded items, in the order of [`Session::items`].
+    pub positions: Vec<u8>,
+}
+
+impl ItemsApart {
+    #[inline(never)]
+    fn index_of(&self, position: u8) -> usize {
+        let found = self.positions.iter().position(|&loaded| loaded == position);
+        debug_assert!(found.is_some(), "the host has loaded each item that a fact names");
+        found.unwrap_or(usize::MAX)
     }
 }
 
@@ -532,8 +601,8 @@ impl Account {
     /// Reports whether the account has received a transfer that its payer has not concluded.
     pub(crate) fn keeps_receipts(&self) -> bool {
         let unloaded = self.unloaded.as_ref();
-        self.transactions.iter_packed().any(|record| record.forget_at > Time::LAST)
-            || unloaded.is_some_and(|unloaded| unloaded.transactions.has_endless)
+        self.transactions.iter_packed().any(|record| record.is_receipt())
+            || unloaded.is_some_and(|unloaded| unloaded.transactions.has_receipt)
     }
 
     /// Reports whether a transfer of or to the account is under way. The host has loaded every session.

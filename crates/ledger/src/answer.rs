@@ -262,6 +262,8 @@ pub enum Cause {
     Chain,
     /// The account is suspended or closed.
     Status,
+    /// The session has as many items as it may have, and this one is not among them.
+    Items,
 }
 
 impl Cause {
@@ -279,14 +281,14 @@ impl Cause {
     pub fn number(self, code: Code) -> u8 {
         match self {
             cause if cause == Cause::of(code) => 0,
-            Cause::None | Cause::Untold => {
+            Cause::None | Cause::Untold | Cause::Chain => {
                 debug_assert!(false, "{code:?} says more than {self:?}");
                 0
             }
             Cause::Balance => 1,
             Cause::NoBucket => 2,
             Cause::Limit { allowed_at: None, .. } => 3,
-            Cause::Chain => 4,
+            Cause::Items => 4,
             Cause::Status => 5,
             Cause::Bucket(_) => 6,
             Cause::Limit { allowed_at: Some(_), .. } => 7,
@@ -307,7 +309,7 @@ impl Cause {
             1 => Cause::Balance,
             2 => Cause::NoBucket,
             3 => Cause::Limit { id: name?, allowed_at: None },
-            4 => Cause::Chain,
+            4 => Cause::Items,
             5 => Cause::Status,
             6 => Cause::Bucket(name?),
             7 => Cause::Limit { id: name?, allowed_at: Some(time?) },
@@ -354,6 +356,7 @@ impl Cause {
             Cause::Bucket(_) => Some("bucket"),
             Cause::Chain => Some("chain"),
             Cause::Status => Some("status"),
+            Cause::Items => Some("items"),
         }
     }
 }

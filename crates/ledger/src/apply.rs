@@ -228,12 +228,13 @@ impl Account {
                     deadline: at,
                     terms: *terms,
                     items: SmallVec::new(),
+                    apart: None,
                     answers: Default::default(),
                     blob: Default::default(),
                 });
             }
             Op::AddItem { session, key, unit } => self.with_session(named, *session, |session| {
-                session.items.push(Item::new(*key, *unit));
+                session.add_item(Item::new(*key, *unit));
             }),
             Op::Hold(at, posting) => {
                 let Posting { bucket, amount } = *posting;
@@ -390,7 +391,7 @@ impl Account {
     #[inline(never)]
     fn count_held_in_limits(&mut self, named: &NamedSessions, at: ItemAt, amount: i64) {
         let session = self.sessions.get(named.place(at.session));
-        let item = session.and_then(|session| session.items.get(usize::from(at.item)));
+        let item = session.and_then(|session| session.item(at.item));
         debug_assert!(item.is_some());
         for limit in &mut self.limits {
             if item.is_some_and(|item| limit.counted.has(item.unit, Some(item.key))) {
@@ -486,7 +487,7 @@ impl Account {
     #[inline(always)]
     fn with_item(&mut self, named: &NamedSessions, at: ItemAt, change: impl FnOnce(&mut Item)) {
         self.with_session(named, at.session, |session| {
-            let found = session.items.get_mut(usize::from(at.item));
+            let found = session.item_mut(at.item);
             debug_assert!(found.is_some());
             if let Some(item) = found {
                 change(item);

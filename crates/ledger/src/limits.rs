@@ -9,8 +9,10 @@ pub const ACCOUNT_ID_LEN_MAX: usize = 128;
 pub const ANSWERS_MAX: usize = 8;
 /// Greatest configurable bound on the sessions, session ids or transactions of one account.
 pub const IDS_MAX: usize = 100_000_000;
-/// Most items in one session or one request.
-pub const ITEMS_MAX: usize = 16;
+/// Most items in one command (the configured bound is at most this).
+pub const ITEMS_MAX: usize = 64;
+/// Most items in one session (the configured bound is at most this): [`crate::ItemAt`] has a byte for the position.
+pub const SESSION_ITEMS_MAX: usize = 256;
 /// Most buckets in one account.
 pub const BUCKETS_MAX: usize = 64;
 /// Most limits in one account (the configured bound is at most this). Every grant looks at each of them.
@@ -35,8 +37,10 @@ pub struct Limits {
     pub sessions_max: usize,
     /// Open sessions and tombstones of one account together.
     pub session_ids_max: usize,
-    /// Items of one session and of one request, at most [`ITEMS_MAX`].
+    /// Items of one command, at most [`ITEMS_MAX`].
     pub items_max: usize,
+    /// Items of one session, at most [`SESSION_ITEMS_MAX`].
+    pub session_items_max: usize,
     /// Stored answers of one open session, 1 to [`ANSWERS_MAX`].
     pub answers_max: usize,
     /// Remembered transaction ids of one account.
@@ -65,6 +69,7 @@ impl Default for Limits {
             sessions_max: 1_000_000,
             session_ids_max: 4_000_000,
             items_max: ITEMS_MAX,
+            session_items_max: SESSION_ITEMS_MAX,
             answers_max: ANSWERS_MAX,
             // More than a thousand a second for the hour in which they are remembered.
             transactions_max: 4_000_000,

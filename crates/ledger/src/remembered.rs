@@ -11,6 +11,7 @@ mod tombstones;
 mod transactions;
 
 pub use answers::{Answers, PackedAnswer, StoredAnswer, WindowEntry};
+pub(crate) use records::RECEIPT;
 pub use records::{PackedRecord, RecordKind, Records};
 pub use tombstones::{LateAnswer, Tombstone, TombstoneKind, Tombstones};
 pub use transactions::{DebitPart, DebitedItem, Transaction, Transactions};

@@ -2,8 +2,8 @@
 //! or about an answer, are checked in testing/model, where both are at hand.
 
 use crate::{
-    Account, Cycle, DebtRule, ITEMS_MAX, Item, LIMITS_MAX, Limit, LimitPart, LimitSubject, Period,
-    Session, Time, Window,
+    Account, Cycle, DebtRule, Item, LIMITS_MAX, Limit, LimitPart, LimitSubject, Period,
+    SESSION_ITEMS_MAX, Session, Time, Window,
 };
 use alloc::collections::BTreeSet;
 use core::fmt;
@@ -160,7 +160,7 @@ fn sessions(account: &Account, session: &Session, now: Time) -> Result<(), Viola
         14,
         "a session has more answers than it was given",
     )?;
-    ensure(session.items.len() <= ITEMS_MAX, 14, "a session has too many items")?;
+    ensure(session.item_count() <= SESSION_ITEMS_MAX, 14, "a session has too many items")?;
     for (index, item) in session.items.iter().enumerate() {
         let mut others = session.items[..index].iter();
         let unique = others.all(|other| (other.key, other.unit) != (item.key, item.unit));

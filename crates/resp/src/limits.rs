@@ -2,6 +2,7 @@
 
 use scurry_ledger::{
     ANSWERS_MAX, BLOB_LEN_MAX, BUCKETS_MAX, IDS_MAX, ITEMS_MAX, LIMITS_MAX, Limits, Overrun,
+    SESSION_ITEMS_MAX,
 };
 use std::fmt;
 
@@ -68,6 +69,9 @@ pub fn set_limit(limits: &mut Limits, name: &str, value: &str) -> Result<(), Lim
         "sessions_max" => limits.sessions_max = count("sessions_max", value, 1, IDS_MAX)?,
         "session_ids_max" => limits.session_ids_max = count("session_ids_max", value, 1, IDS_MAX)?,
         "items_max" => limits.items_max = count("items_max", value, 1, ITEMS_MAX)?,
+        "session_items_max" => {
+            limits.session_items_max = count("session_items_max", value, 1, SESSION_ITEMS_MAX)?;
+        }
         "answers_max" => limits.answers_max = count("answers_max", value, 1, ANSWERS_MAX)?,
         "transactions_max" => {
             limits.transactions_max = count("transactions_max", value, 1, IDS_MAX)?;
@@ -110,7 +114,7 @@ mod tests {
         set_limit(&mut limits, "answers_max", "2").expect("a bound");
         set_limit(&mut limits, "overrun_default", "clamp").expect("a policy");
         assert_eq!((limits.answers_max, limits.overrun_default), (2, Overrun::Clamp));
-        assert_eq!(why("items_max", "17"), "items_max must be 1 to 16");
+        assert_eq!(why("items_max", "65"), "items_max must be 1 to 64");
         assert_eq!(why("tcc_ms_max", "0"), "tcc_ms_max must be 1 to 31622400000");
         assert_eq!(why("tombstone_ms", "-1"), "tombstone_ms must be 0 to 31622400000");
         assert_eq!(why("sessions", "1"), "sessions is not a limit");

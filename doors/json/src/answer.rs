@@ -163,7 +163,7 @@ pub(crate) struct Why {
     /// `balance`: the buckets of the unit have less, after what it owes, than was asked for; `no_bucket`: the
     /// account has no bucket of the unit; `bucket`: the bucket has less than the command takes, or than its new floor;
     /// `limit`: a limit is reached; `chain`: another command of the chain was denied;
-    /// `status`: the account is suspended or closed.
+    /// `status`: the account is suspended or closed; `items`: the session has no room for the item.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) cause: Option<&'static str>,
     /// The limit that is reached.

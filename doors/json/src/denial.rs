@@ -17,6 +17,10 @@ pub(crate) fn denial_sentence(code: Code, answer: &Map<String, Value>) -> String
         Some(("bucket", Some(bucket))) => {
             format!("The bucket {bucket} of the account has less than that.")
         }
+        Some(("items", _)) => {
+            "The session has as many items as one may have: use another session for more."
+                .to_owned()
+        }
         _ => code.meaning().to_owned(),
     }
 }

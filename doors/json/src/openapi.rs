@@ -317,7 +317,7 @@ fn problem() -> Value {
             "version": { "type": "integer", "format": "int64", "description": "Of a denial: as in its answer." },
             "amount": own("Quantity"),
             "items": { "type": "array", "items": own("ItemAnswer"), "description": "Of a denial: its items." },
-            "cause": text("Of a denial: balance, no_bucket, limit, chain or status."),
+            "cause": text("Of a denial: balance, no_bucket, limit, items, chain or status."),
             "limit": text("Of a denial: the limit that is reached."),
         },
         "additionalProperties": true,

@@ -29,6 +29,8 @@ pub struct Generator {
     limited: bool,
     /// True to put deadlines and ends of validity close together, with both passing between two commands.
     close: bool,
+    /// Number of keys, if the sessions have many items.
+    many: Option<usize>,
     /// Current deadlines and ends of validity of the account.
     ends: Vec<i64>,
 }
@@ -37,6 +39,7 @@ impl Generator {
     /// Returns the bounds and the generator of this seed.
     pub fn new(seed: u64) -> (Limits, Generator) {
         let mut random = Random::new(seed);
+        let many = (seed % 12 == 7).then(|| random.pick(&[20, 80, 300]));
         let limits = Limits {
             identities_max: 2,
             buckets_max: random.pick(&[1, 2, 3, 4, 4, 4]),
@@ -44,7 +47,11 @@ impl Generator {
             limits_max: random.pick(&[1, 2, 3, 4]),
             sessions_max: 1 + random.below(3),
             session_ids_max: random.pick(&[1, 2, 3, 4, 8, 8]),
-            items_max: random.pick(&[1, 2, 3, 4, 4, 8]),
+            items_max: many.map_or(random.pick(&[1, 2, 3, 4, 4, 8]), |_| 64),
+            session_items_max: match many {
+                Some(keys) => keys.min(256),
+                None => random.pick(&[1, 2, 3, 4, 8, 256]),
+            },
             answers_max: 1 + random.below(8),
             transactions_max: 2 + random.below(12),
             blob_len_max: 3,
@@ -66,7 +73,8 @@ impl Generator {
         };
         let (huge, limited) = (random.one_in(5), random.one_in(2));
         let (history, ends) = (vec![], vec![]);
-        (limits, Generator { random, history, clock: start, huge, limited, close: false, ends })
+        let clock = start;
+        (limits, Generator { random, history, clock, huge, limited, close: false, many, ends })
     }
 
     /// Creates one like [`Generator::new`], with deadlines a little before, at and a little after the ends of buckets

@@ -335,6 +335,11 @@ fn item(
         session.items.iter().find(same).cloned()
     };
     let (was, is) = (session(before, own).and_then(of), of(open));
+    if is.is_none() {
+        // The session has no room for it: a grant is denied, and its use is accounted for by unit (I13).
+        let is_denied = given.code != Code::CreditLimitReached || given.cause == Cause::Items;
+        return ensure(is_denied && given.granted == 0, || format!("I11: not added: {}", told()));
+    }
     let older =
         was.as_ref().and_then(|item| item.last_grant).is_some_and(|last| name.number < last);
     // Below the window no answer of it is stored.

@@ -4,6 +4,7 @@ use crate::option_values::{Number, from_text};
 use anyhow::{Result, ensure};
 use scurry_ledger::{
     ANSWERS_MAX, BLOB_LEN_MAX, BUCKETS_MAX, IDS_MAX, ITEMS_MAX, LIMITS_MAX, Limits, Overrun,
+    SESSION_ITEMS_MAX,
 };
 use serde::{Deserialize, Deserializer};
 use std::str::FromStr;
@@ -31,6 +32,8 @@ pub(crate) struct LimitsTable {
     session_ids_max: usize,
     #[serde(deserialize_with = "number::<1, { ITEMS_MAX as u64 }, _, _>")]
     items_max: usize,
+    #[serde(deserialize_with = "number::<1, { SESSION_ITEMS_MAX as u64 }, _, _>")]
+    session_items_max: usize,
     #[serde(deserialize_with = "number::<1, { ANSWERS_MAX as u64 }, _, _>")]
     answers_max: usize,
     #[serde(deserialize_with = "number::<1, { IDS_MAX as u64 }, _, _>")]
@@ -92,8 +95,8 @@ mod tests {
     fn bounds_that_no_store_can_keep_are_named() {
         assert!(check(&Limits::default()).is_ok());
         for (text, expected) in [
-            ("items_max = 17", "\"17\" is not a whole number from 1 to 16"),
-            ("items_max = -1", "\"-1\" is not a whole number from 1 to 16"),
+            ("items_max = 65", "\"65\" is not a whole number from 1 to 64"),
+            ("session_items_max = -1", "\"-1\" is not a whole number from 1 to 256"),
             ("tcc_ms_max = 0", "\"0\" is not a whole number from 1 to 31622400000"),
         ] {
             let error = toml::from_str::<Options>(&format!("[limits]\n{text}")).expect_err(text);

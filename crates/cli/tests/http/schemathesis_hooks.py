@@ -31,7 +31,6 @@ BEYOND_A_SCHEMA = [
     r"zone and offset_minutes both say the time zone",
     r"begin is an hour 0 to 23 of a day",
     r"the limit counts something else",
-    r"^(/items: )?items_max \d+: the session would have more items$",
     r"^payee must be another account",
     r"^transfer id and account id are too long together",
     r"the accounts of a chain must (differ|be of one hash slot)",

@@ -124,6 +124,7 @@ pub(super) fn read_session(r: &mut ImageReader<'_>, session: &mut Session) {
         session.blob.extend_from_slice(r.bytes(blob));
     }
     let items = count(r, items);
+    session.apart = None;
     session.items.truncate(items);
     for at in 0..items {
         if at == session.items.len() {

@@ -214,9 +214,10 @@ impl PackedRecordStore {
 
     /// Returns the sums that the ledger's rules need, as of `now`.
     pub(super) fn sums(&self, now: Time) -> UnloadedRecords {
-        let is_endless = |(time, _): &(Time, u32)| *time > Time::LAST;
-        let has_endless = self.late.last().is_some_and(is_endless);
-        let mut sums = UnloadedRecords { len: self.len, has_endless, ..UnloadedRecords::default() };
+        // A receipt is forgotten after all times, so it is among the last of those that are out of order.
+        let mut endless = self.late.iter().rev().take_while(|(time, _)| *time > Time::LAST);
+        let has_receipt = endless.any(|&(_, place)| self.pages.record(place).is_receipt());
+        let mut sums = UnloadedRecords { len: self.len, has_receipt, ..UnloadedRecords::default() };
         let mut in_order = self.in_order().map(|(_, _, record)| record.forget_at).peekable();
         let mut late = self.late.iter().map(|(time, _)| *time).peekable();
         sums.first = in_order.peek().into_iter().chain(late.peek()).min().copied();

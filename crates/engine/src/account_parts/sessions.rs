@@ -1,9 +1,11 @@
 //! Open sessions of a busy account, each packed as in an image.
 
 use super::ids::Ids;
+use super::items::PackedItems;
 use scurry_codec::{decode_session, encode_session};
-use scurry_ledger::{Id, Session, SessionPage, Time};
+use scurry_ledger::{Id, ItemRequest, ItemsApart, Session, SessionPage, Time};
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+use std::mem;
 use std::ops::Bound;
 
 /// Bytes of overhead per session: its nodes in the trees, and the allocator's own.
@@ -14,6 +16,10 @@ const BESIDE_BYTES: usize = 80;
 pub(super) struct PackedSessions {
     /// Packed sessions, in the order of their opening.
     packed: BTreeMap<u64, Box<[u8]>>,
+    /// Items of the sessions that have many; the packed sessions have none.
+    items: BTreeMap<u64, PackedItems>,
+    /// Items above which a session has many.
+    items_apart: usize,
     /// The number of the next session.
     next: u64,
     ids: Ids<u64>,
@@ -21,6 +27,16 @@ pub(super) struct PackedSessions {
     bytes: usize,
     /// Reusable buffer for packing one session.
     room: Vec<u8>,
+}
+
+/// Items of a session that are to be loaded. Where a session has few, all are.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum LoadedItems<'n> {
+    All,
+    /// Those that a request names.
+    Named(&'n [ItemRequest]),
+    /// Those at these positions.
+    At(&'n [u8]),
 }
 
 /// A session that was loaded into the account.
@@ -41,6 +57,16 @@ impl LoadedSession {
 }
 
 impl PackedSessions {
+    /// Creates an empty store. The items of a session with more than `items_apart` are packed one by one.
+    pub(super) fn new(items_apart: usize) -> PackedSessions {
+        PackedSessions { items_apart, ..PackedSessions::default() }
+    }
+
+    /// Reports whether a session has many items.
+    pub(super) fn has_many_items(&self) -> bool {
+        !self.items.is_empty()
+    }
+
     /// Returns the number of sessions.
     pub(super) fn len(&self) -> usize {
         self.packed.len()
@@ -53,7 +79,8 @@ impl PackedSessions {
 
     /// Returns the approximate bytes of memory.
     pub(super) fn memory_bytes(&self) -> usize {
-        self.bytes + self.len() * BESIDE_BYTES + self.ids.memory_bytes()
+        let items: usize = self.items.values().map(PackedItems::beside_bytes).sum();
+        self.bytes + self.len() * BESIDE_BYTES + self.ids.memory_bytes() + items
     }
 
     /// Returns the first deadline after `now`, leaving out the sessions with the given numbers.
@@ -95,12 +122,20 @@ impl PackedSessions {
         self.packed.keys().copied()
     }
 
-    /// Unpacks a session and appends it to the account's sessions.
-    pub(super) fn load(&self, number: u64, sessions: &mut Vec<Session>) -> LoadedSession {
+    /// Unpacks a session with these of its items, and appends it to the account's sessions.
+    pub(super) fn load(
+        &self,
+        number: u64,
+        items: LoadedItems<'_>,
+        sessions: &mut Vec<Session>,
+    ) -> LoadedSession {
         let mut session = Session::empty();
         // Only this program writes packed sessions, into its own memory.
         if let Err(error) = decode_session(&self.packed[&number], &mut session) {
             panic!("a session in memory is broken: {error}");
+        }
+        if let Some(packed) = self.items.get(&number) {
+            load_items(packed, items, &mut session);
         }
         let loaded = LoadedSession {
             number,
@@ -125,20 +160,21 @@ impl PackedSessions {
             let stays = one.is_transfer || !one.is_due(now);
             let same = left.next_if(|session| stays && session.id == one.id);
             match same {
-                Some(session) => self.write(one, &session),
+                Some(session) => self.write(one, session),
                 None => self.remove(one),
             }
         }
         for session in left {
-            self.insert(&session);
+            self.insert(session);
         }
     }
 
-    fn insert(&mut self, session: &Session) {
+    fn insert(&mut self, mut session: Session) {
         let number = self.next;
         self.next += 1;
+        self.unload_items(number, &mut session);
         self.room.clear();
-        encode_session(session, &mut self.room);
+        encode_session(&session, &mut self.room);
         self.bytes += self.room.len();
         self.packed.insert(number, self.room.as_slice().into());
         self.deadlines.insert((session.deadline, number));
@@ -146,10 +182,32 @@ impl PackedSessions {
         self.ids.insert(session.id.as_bytes(), number, |number| id_of(&packed[&number]));
     }
 
-    fn write(&mut self, loaded: &LoadedSession, session: &Session) {
+    /// Packs the items of a session that has many, and takes them out of it.
+    fn unload_items(&mut self, number: u64, session: &mut Session) {
+        let apart = session.apart.take();
+        if session.item_count() <= self.items_apart && !self.items.contains_key(&number) {
+            return;
+        }
+        let items = mem::take(&mut session.items);
+        let packed = self.items.entry(number).or_default();
+        self.bytes -= packed.bytes();
+        match apart {
+            None => *packed = PackedItems::of(&items),
+            Some(apart) => {
+                for (position, item) in apart.positions.iter().zip(&items) {
+                    packed.put(usize::from(*position), item);
+                }
+                assert_eq!(packed.len(), apart.count, "all items of a session are packed");
+            }
+        }
+        self.bytes += packed.bytes();
+    }
+
+    fn write(&mut self, loaded: &LoadedSession, mut session: Session) {
         let LoadedSession { number, deadline, .. } = *loaded;
+        self.unload_items(number, &mut session);
         self.room.clear();
-        encode_session(session, &mut self.room);
+        encode_session(&session, &mut self.room);
         let packed = self.packed.get_mut(&number).expect("it was loaded from here");
         self.bytes = self.bytes + self.room.len() - packed.len();
         if packed.len() == self.room.len() {
@@ -170,7 +228,37 @@ impl PackedSessions {
         if let Some(packed) = self.packed.remove(number) {
             self.bytes -= packed.len();
         }
+        if let Some(items) = self.items.remove(number) {
+            self.bytes -= items.bytes();
+        }
     }
+}
+
+/// Unpacks items into their session, and notes which.
+fn load_items(packed: &PackedItems, items: LoadedItems<'_>, session: &mut Session) {
+    let mut positions = Vec::new();
+    match items {
+        LoadedItems::All => {
+            let all = 0..packed.len();
+            session.items = all.map(|position| packed.item(position as u8)).collect();
+            return;
+        }
+        LoadedItems::Named(requests) => {
+            for (position, item) in requests.iter().filter_map(|request| packed.find(request)) {
+                positions.push(position);
+                session.items.push(item);
+            }
+        }
+        LoadedItems::At(of_facts) => {
+            // A fact may be about an item that the Change adds.
+            let known = of_facts.iter().filter(|&&position| usize::from(position) < packed.len());
+            for &position in known {
+                positions.push(position);
+                session.items.push(packed.item(position));
+            }
+        }
+    }
+    session.apart = Some(Box::new(ItemsApart { count: packed.len(), positions }));
 }
 
 /// Returns the id at the start of a packed session, after its length.

@@ -35,8 +35,11 @@ pub fn events_of(change: &Change, events: &mut Vec<EventWithOrigin>) {
                     events.push(EventWithOrigin { event: Event::Moved(movement, posting), origin });
                 }
             }
-        } else if let Some(event) = event(op, &change.ops[at + 1..]) {
-            events.push(EventWithOrigin { event, origin: origins.of_fact(at) });
+        } else {
+            let origin = origins.of_fact(at);
+            if let Some(event) = event(op, &change.ops[at + 1..], &origin) {
+                events.push(EventWithOrigin { event, origin });
+            }
         }
     }
 }
@@ -70,8 +73,8 @@ fn movement(op: &Op) -> Option<(Movement, Posting)> {
 }
 
 /// Returns the event of a fact that moves no units. How a session ended is recorded by the next fact, which older
-/// Changes lack when the session was forgotten at once. The answer to late use follows the facts that settle it.
-fn event(op: &Op, behind: &[Op]) -> Option<Event> {
+/// Changes lack when the session was forgotten at once. The data of a session that opens follow its opening.
+fn event(op: &Op, behind: &[Op], origin: &Origin) -> Option<Event> {
     Some(match op {
         Op::Create(status) => Event::Created(*status),
         Op::Delete => Event::Deleted,
@@ -92,7 +95,13 @@ fn event(op: &Op, behind: &[Op]) -> Option<Event> {
         Op::ReachThreshold { limit, percent, used, amount } => {
             Event::LimitReached { id: *limit, percent: *percent, used: *used, amount: *amount }
         }
-        Op::OpenSession { id, .. } => Event::SessionOpened(id.clone()),
+        Op::OpenSession { id, .. } => {
+            let blob = behind.iter().find_map(|op| match op {
+                Op::SetBlob(_, blob) => Some(blob.clone()),
+                _ => None,
+            });
+            Event::SessionOpened { session: id.clone(), data: blob.unwrap_or_default() }
+        }
         Op::CloseSession(_) => match behind.first() {
             Some(Op::StoreTombstone(tombstone)) => {
                 let ending = match tombstone.kind {
@@ -105,20 +114,14 @@ fn event(op: &Op, behind: &[Op]) -> Option<Event> {
             }
             _ => Event::SessionEnded(Ending::Closed, None),
         },
-        Op::LateUse { key, unit, used, uncollected } => {
-            let late = behind.iter().find_map(|op| match op {
-                Op::NoteLate(late) => Some(late),
-                _ => None,
-            })?;
-            Event::LateUse {
-                session: late.session.clone(),
-                request: late.answer.request().number,
-                key: *key,
-                unit: *unit,
-                used: *used,
-                uncollected: *uncollected,
-            }
-        }
+        Op::LateUse { key, unit, used, uncollected } => Event::LateUse {
+            session: origin.session.clone()?,
+            request: origin.request?,
+            key: *key,
+            unit: *unit,
+            used: *used,
+            uncollected: *uncollected,
+        },
         Op::AddItem { key, unit, .. } => Event::ItemAdded { key: *key, unit: *unit },
         Op::Use { uncollected, .. } if *uncollected > 0 => Event::Uncollected(*uncollected),
         // These move units and are handled above.

@@ -73,7 +73,12 @@ pub enum Event {
         amount: i64,
     },
     /// A session was opened.
-    SessionOpened(Id),
+    SessionOpened {
+        /// The session.
+        session: Id,
+        /// Opaque bytes of its RESERVE; empty without any.
+        data: Vec<u8>,
+    },
     /// A session ended. In older logs the id is None when the session was not remembered.
     SessionEnded(Ending, Option<Id>),
     /// An item was appended to a session.
@@ -234,7 +239,7 @@ impl Event {
             Event::LimitSet { .. } => "limit-set",
             Event::LimitRemoved(_) => "limit-removed",
             Event::LimitReached { .. } => "limit",
-            Event::SessionOpened(_) => "session-opened",
+            Event::SessionOpened { .. } => "session-opened",
             Event::SessionEnded(Ending::Closed, _) => "session-closed",
             Event::SessionEnded(Ending::Released, _) => "session-released",
             Event::SessionEnded(Ending::Expired, _) => "session-expired",

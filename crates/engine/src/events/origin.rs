@@ -31,6 +31,7 @@ pub(super) struct Origins<'c> {
     transaction: Option<Id>,
     /// Sessions by number, with the request that the Change answers.
     sessions: Vec<(Id, Option<u32>)>,
+    /// The session and the request of use that is of no open item.
     late: Option<(Id, u32)>,
 }
 
@@ -56,6 +57,10 @@ impl<'c> Origins<'c> {
                 _ => {}
             }
         }
+        // Use of an item for which its open session has no room: the request is that of the session.
+        let answered =
+            origins.sessions.iter().rev().find_map(|(id, request)| Some((id.clone(), (*request)?)));
+        origins.late = origins.late.or(answered);
         origins
     }
 

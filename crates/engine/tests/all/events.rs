@@ -144,7 +144,7 @@ fn each_fact_is_one_event_or_none() {
                 id: id("s"),
                 terms: SessionTerms { overrun: Overrun::Clamp, transfer: false },
             },
-            vec![Event::SessionOpened(id("s"))],
+            vec![Event::SessionOpened { session: id("s"), data: Vec::new() }],
         ),
         (
             Op::AddItem { session: SessionAt(0), key: 1.into(), unit: name("cent") },
@@ -441,7 +441,7 @@ fn each_event_has_a_word_of_its_own() {
         Event::LimitSet { id: name("l"), amount: 1 },
         Event::LimitRemoved(name("l")),
         Event::LimitReached { id: name("l"), percent: 80, used: 1, amount: 1 },
-        Event::SessionOpened(Id::EMPTY),
+        Event::SessionOpened { session: Id::EMPTY, data: Vec::new() },
         Event::SessionEnded(Ending::Closed, None),
         Event::SessionEnded(Ending::Released, None),
         Event::SessionEnded(Ending::Expired, None),

@@ -56,7 +56,13 @@ impl<'a> Draft<'a> {
 
     #[inline(always)]
     pub(super) fn item(&self, at: ItemAt) -> &Item {
-        &self.session(at.session).items[usize::from(at.item)]
+        self.session(at.session).item(at.item).expect("the host has loaded the item")
+    }
+
+    /// Returns the position of a loaded item of a session.
+    #[inline]
+    pub(super) fn item_at(&self, session: SessionAt, index: usize) -> ItemAt {
+        ItemAt { session, item: self.session(session).position_of(index) }
     }
 
     /// Returns the bucket of a slice or of the burn order, which always exists.

@@ -6,8 +6,8 @@
 use super::draft::Draft;
 use super::units::release_item;
 use crate::{
-    Account, Allowance, Bucket, BucketNo, DebtRule, Id, ItemAt, Op, Posting, Session, SessionAt,
-    Time, Tombstone, TombstoneKind,
+    Account, Allowance, Bucket, BucketNo, DebtRule, Id, Op, Posting, Session, SessionAt, Time,
+    Tombstone, TombstoneKind,
 };
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -230,10 +230,8 @@ fn expire_session(draft: &mut Draft<'_>, id: &Id) {
             refill(draft, no, deadline.plus_ms(-1));
         }
     }
-    let items = draft.session(session).items.len();
-    for item in 0..items {
-        let item = u8::try_from(item).unwrap_or(u8::MAX);
-        release_item(draft, ItemAt { session, item }, deadline);
+    for index in 0..draft.session(session).items.len() {
+        release_item(draft, draft.item_at(session, index), deadline);
     }
     draft.record(Op::CloseSession(session));
     // The tombstone's own forget time may be over too. It is recorded all the same: the fact tells which session ended,

@@ -4,13 +4,13 @@
 use super::draft::Draft;
 use super::due::bury;
 use super::room::check_room;
-use super::units::{GrantRequest, Source, grant, release_item, settle};
-use super::{Outcome, Step, fields, late, limit, reject};
+use super::units::{GrantRequest, Source, grant, release_item, settle, settle_late};
+use super::{Outcome, Step, late, limit, reject};
 use crate::digest::CommandBody;
 use crate::{
-    Answer, Cause, Code, Final, Id, ItemAnswer, ItemAnswers, ItemAt, ItemRequest, Op, PackedAnswer,
-    Rejection, RequestName, Session, SessionAt, SessionOptions, SessionRequest, Standing, Status,
-    StoredAnswer, Time, Tombstone, TombstoneKind, WindowEntry,
+    Answer, Cause, Code, Final, Id, Item, ItemAnswer, ItemAnswers, ItemAt, ItemRequest, Op,
+    PackedAnswer, Rejection, RequestName, Session, SessionAt, SessionOptions, SessionRequest,
+    Standing, Status, StoredAnswer, Time, Tombstone, TombstoneKind, WindowEntry,
 };
 use smallvec::SmallVec;
 
@@ -68,8 +68,13 @@ pub(super) fn reserve(
     let at = open(draft, request);
     let mut items = ItemAnswers::with_capacity(request.items.len());
     for index in 0..request.items.len() {
-        let answer = grant_listed(draft, item_at(at, index), request, index)?;
-        note_standing(draft, item_at(at, index), &answer);
+        if index >= draft.session(at).items.len() {
+            items.push(deny_for_room(0));
+            continue;
+        }
+        let position = draft.item_at(at, index);
+        let answer = grant_listed(draft, position, request, index)?;
+        note_standing(draft, position, &answer);
         items.push(answer);
     }
     let denied = items.iter().filter(|item| item.code != Code::Ok).count();
@@ -92,7 +97,7 @@ fn open(draft: &mut Draft<'_>, request: &SessionRequest<'_>) -> SessionAt {
     let id = Id::new(request.session).unwrap_or(Id::EMPTY);
     let terms = request.options.terms(draft.limits.overrun_default);
     let at = draft.open(id, terms);
-    for item in request.items {
+    for item in request.items.iter().take(draft.limits.session_items_max) {
         draft.record(Op::AddItem { session: at, key: item.key, unit: item.unit });
     }
     at
@@ -121,13 +126,11 @@ pub(super) fn update(
         Found::Unknown => return unknown(draft, request.session),
         Found::Open { at, below } => (at, below),
     };
-    let positions = find_or_add_items(draft, at, request)?;
+    let positions = find_or_add_items(draft, at, request);
     let mut items = ItemAnswers::with_capacity(positions.len());
-    for (index, &position) in positions.iter().enumerate() {
-        let item = &request.items[index];
-        let source = source_of_use(draft, position, (request, item), below);
-        let used = item.used.unwrap_or(0);
-        let uncollected = settle(draft, position, used, source)?;
+    for (&position, item) in positions.iter().zip(request.items) {
+        let source = |draft: &Draft<'_>, at| source_of_use(draft, at, (request, item), below);
+        let uncollected = settle_listed(draft, at, (position, item), source)?;
         items.push(ItemAnswer::settled(uncollected));
     }
     // Use is settled whatever the status is; only grants depend on it.
@@ -140,6 +143,12 @@ pub(super) fn update(
     let before = draft.mark_if(request.options.close_on_denial);
     for (index, &position) in positions.iter().enumerate() {
         let asks = request.items[index].requested.unwrap_or(0) > 0;
+        let Some(position) = position else {
+            if asks && !below {
+                items[index] = deny_for_room(items[index].uncollected);
+            }
+            continue;
+        };
         if asks && !is_late(draft, position, request, below) {
             let held = draft.mark_if(request.options.keep_hold);
             if held.is_some() {
@@ -181,10 +190,10 @@ pub(super) fn terminate(
         Found::Unknown => return cancel(draft, request, body, Code::Ok),
         Found::Open { at, .. } => at,
     };
-    let positions = find_or_add_items(draft, at, request)?;
+    let positions = find_or_add_items(draft, at, request);
     let mut items = ItemAnswers::with_capacity(positions.len());
-    for (position, item) in positions.into_iter().zip(request.items) {
-        let uncollected = settle(draft, position, item.used.unwrap_or(0), Source::OwnHold)?;
+    for listed in positions.into_iter().zip(request.items) {
+        let uncollected = settle_listed(draft, at, listed, |_, _| Source::OwnHold)?;
         items.push(ItemAnswer::settled(uncollected));
     }
     Ok(close(draft, at, request, body, Code::Ok, items))
@@ -218,15 +227,14 @@ pub(super) fn deny_report(
         Found::Unknown => return cancel(draft, request, body, Code::ChainDenied),
         Found::Open { at, below } => (at, below),
     };
-    let positions = find_or_add_items(draft, at, request)?;
+    let positions = find_or_add_items(draft, at, request);
     let mut items = ItemAnswers::with_capacity(positions.len());
     for (position, item) in positions.into_iter().zip(request.items) {
-        let source = if is_update {
-            source_of_use(draft, position, (request, item), below)
-        } else {
-            Source::OwnHold
+        let source = |draft: &Draft<'_>, at| match is_update {
+            true => source_of_use(draft, at, (request, item), below),
+            false => Source::OwnHold,
         };
-        let uncollected = settle(draft, position, item.used.unwrap_or(0), source)?;
+        let uncollected = settle_listed(draft, at, (position, item), source)?;
         let (code, cause) = (Code::ChainDenied, Cause::Chain);
         items.push(ItemAnswer { code, cause, ..ItemAnswer::settled(uncollected) });
     }
@@ -440,43 +448,62 @@ fn source_of_use(
     }
 }
 
-/// Positions in the session of a request's items, in the order of the request.
-type ItemPositions = SmallVec<[ItemAt; 4]>;
+/// Positions in the session of a request's items, in the order of the request. `None` for an item that the session does
+/// not have and has no room for.
+type ItemPositions = SmallVec<[Option<ItemAt>; 4]>;
 
-/// Finds the items that a request lists, and adds those that the session does not have.
+/// Finds the items that a request lists, and adds those that the session does not have, as far as it has room.
 fn find_or_add_items(
     draft: &mut Draft<'_>,
     at: SessionAt,
     request: &SessionRequest<'_>,
-) -> Step<ItemPositions> {
+) -> ItemPositions {
     let session = draft.session(at);
-    let mut positions = ItemPositions::new();
-    let mut len = session.items.len();
-    for item in request.items {
-        let mut known = session.items.iter();
-        match known.position(|known| known.key == item.key && known.unit == item.unit) {
-            Some(index) => positions.push(item_at(at, index)),
-            None => {
-                positions.push(item_at(at, len));
-                len += 1;
-            }
+    let (known, mut len) = (session.items.as_slice(), session.item_count());
+    // A client lists its items in the same order each time: the next one is most often after the one before.
+    let mut next = 0;
+    let find = |item: &ItemRequest| {
+        let is_it = |known: &Item| known.key == item.key && known.unit == item.unit;
+        let after = known[next..].iter().position(is_it).map(|place| next + place);
+        let found = after.or_else(|| known[..next].iter().position(is_it))?;
+        next = found + 1;
+        Some(draft.item_at(at, found))
+    };
+    let mut positions: ItemPositions = request.items.iter().map(find).collect();
+    for (position, item) in positions.iter_mut().zip(request.items) {
+        if position.is_none() && len < draft.limits.session_items_max {
+            *position = Some(ItemAt { session: at, item: u8::try_from(len).unwrap_or(u8::MAX) });
+            draft.record(Op::AddItem { session: at, key: item.key, unit: item.unit });
+            len += 1;
         }
     }
-    let known = session.items.len();
-    if len > known {
-        let bound = ("items_max", draft.limits.items_max);
-        fields::within(len, bound, "the session would have more items")?;
-        for (position, item) in positions.iter().zip(request.items) {
-            if usize::from(position.item) >= known {
-                draft.record(Op::AddItem { session: at, key: item.key, unit: item.unit });
-            }
-        }
-    }
-    Ok(positions)
+    positions
 }
 
-fn item_at(session: SessionAt, index: usize) -> ItemAt {
-    ItemAt { session, item: u8::try_from(index).unwrap_or(u8::MAX) }
+/// Settles the use of an item that a request lists. Of an item for which the session has no room it is debited as late use
+/// is. Returns the amount that could not be debited.
+fn settle_listed(
+    draft: &mut Draft<'_>,
+    session: SessionAt,
+    (position, item): (Option<ItemAt>, &ItemRequest),
+    source: impl FnOnce(&Draft<'_>, ItemAt) -> Source,
+) -> Step<i64> {
+    match position {
+        Some(position) => {
+            let source = source(draft, position);
+            settle(draft, position, item.used.unwrap_or(0), source)
+        }
+        None => {
+            let overrun = draft.session(session).terms.overrun;
+            settle_late(draft, item, overrun)
+        }
+    }
+}
+
+/// Denies an item for which the session has no room.
+fn deny_for_room(uncollected: i64) -> ItemAnswer {
+    let denied = ItemAnswer::denied(Code::CreditLimitReached, Cause::Items, Final::No);
+    ItemAnswer { uncollected, ..denied }
 }
 
 fn grant_listed(
@@ -561,7 +588,7 @@ fn store(
 
 pub(super) fn release_all(draft: &mut Draft<'_>, at: SessionAt) {
     for index in 0..draft.session(at).items.len() {
-        release_item(draft, item_at(at, index), draft.now);
+        release_item(draft, draft.item_at(at, index), draft.now);
     }
     draft.record(Op::CloseSession(at));
 }

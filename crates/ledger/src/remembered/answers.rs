@@ -345,7 +345,7 @@ mod tests {
         let causes = [
             Cause::Balance,
             Cause::NoBucket,
-            Cause::Chain,
+            Cause::Items,
             Cause::Status,
             Cause::Bucket(limit),
             by_limit,

@@ -14,6 +14,9 @@ use crate::{Id, Time};
 use alloc::vec::Vec;
 use core::marker::PhantomData;
 
+/// Beginning of the id of a receipt: no other transaction has such an id.
+pub(crate) const RECEIPT: &[u8] = b"transfer:";
+
 const HEAD_LEN: usize = 2 + 6 + 1;
 const TIME_MAX: i64 = (1 << 48) - 1;
 
@@ -59,6 +62,12 @@ pub struct PackedRecord<'a> {
 }
 
 impl<'a> PackedRecord<'a> {
+    /// Reports whether a transaction is the receipt of a transfer, by its id: at the end of the clock's range others have
+    /// a forget time after it too.
+    pub fn is_receipt(&self) -> bool {
+        self.forget_at > Time::LAST && self.id.starts_with(RECEIPT)
+    }
+
     /// Returns the record at the start of the bytes; `None` if there is no whole record.
     pub fn first_of(bytes: &'a [u8]) -> Option<PackedRecord<'a>> {
         let (Record { forget_at, id, .. }, tail) = split(bytes)?;

@@ -62,8 +62,8 @@ simple strings; map keys, ids, units and names are bulk strings. Most commands r
 - `replayed` is 1 when the request was a duplicate and this is the stored answer, else 0.
 - `version` is the account's version after the command was first executed. In replies about a session it is the
   session's version, 0 when the session is not open afterwards.
-- `final` is 1 when credit or a limit gave the item less than it asked for, a denial with CREDIT_LIMIT_REACHED included.
-  Else it is 0: also for a denial with SERVICE_DENIED or CHAIN_DENIED, for late use, and where CLOSEONDENIAL undid the grant.
+- `final` is 1 or 2 when credit or a limit gave the item less than it asked for, a denial with CREDIT_LIMIT_REACHED included:
+  1 if nothing is left but this grant, 2 if other items hold more, which may come back. Else it is 0: also for a denial with SERVICE_DENIED or CHAIN_DENIED, for late use, and where CLOSEONDENIAL undid the grant.
 - `cause` follows as one more element of a denied item, a denied command with an amount, and a denied request of a
   session without items, where it is known. After that of a limit follows `allowed_at`, the time (ms) at which it would be
   allowed if nothing else changes; without it waiting does not help:
@@ -75,6 +75,7 @@ simple strings; map keys, ids, units and names are bulk strings. Most commands r
 | `bucket ID` | the bucket that the command names has less than it takes, or than its new floor | ask for less, or SCUR.TOPUP |
 | `limit ID` | the account's limit with this id is reached | wait until `allowed_at`, where that follows, or change it |
 | `chain` | another command of the same chain was denied | the one that was denied says why |
+| `items` | the session has as many items as it may have (session_items_max); the use of the item was debited | another session, or a greater bound |
 | `status` | the account is suspended or closed | SCUR.STATUS |
 
 **Errors.** A refusal changes nothing and is a RESP error `-NAME number why`:

@@ -133,6 +133,7 @@ pub(super) fn accounts(source: &Source<'_>, page: &mut Exposition) {
             ("CREDIT_LIMIT_REACHED", "balance", denials.balance),
             ("CREDIT_LIMIT_REACHED", "no_bucket", denials.no_bucket),
             ("CREDIT_LIMIT_REACHED", "limit", denials.limit),
+            ("CREDIT_LIMIT_REACHED", "items", denials.items),
             ("CHAIN_DENIED", "chain", denials.chain),
             ("SERVICE_DENIED", "status", denials.status),
         ] {

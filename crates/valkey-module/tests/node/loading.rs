@@ -48,7 +48,7 @@ fn options_are_checked() {
         let path = module().display().to_string();
         for (options, why) in [
             (&["sessions", "3"][..], "sessions is not a limit"),
-            (&["items_max", "17"], "items_max must be 1 to 16"),
+            (&["items_max", "65"], "items_max must be 1 to 64"),
             (&["node", "512"], "node must be 0 to 511"),
             (&["tcc_ms_max"], "tcc_ms_max has no value"),
             (&["tcc_ms_max", "5"], "validity_ms_default must not be above tcc_ms_max"),

@@ -127,6 +127,9 @@ impl Generator {
     /// Draws the number of items: few, and rarely more than allowed.
     fn count(&mut self, pair: &Pair) -> usize {
         let most = if self.random.one_in(30) { 9 } else { pair.limits.items_max };
+        if self.many.is_some() && self.random.one_in(3) {
+            return self.random.below(most + 2);
+        }
         let count = self.random.pick(&[1, 1, 1, 1, 2, 2, 3]);
         if self.random.one_in(20) { 0 } else { count.min(most) }
     }
@@ -146,6 +149,10 @@ impl Generator {
 
     fn item(&mut self) -> ItemRequest {
         let key = match self.random.below(8) {
+            _ if self.many.is_some() => {
+                let key = self.random.below(self.many.unwrap_or(1));
+                u32::try_from(key).unwrap_or(0).into()
+            }
             0 => key(self.random.pick(KEYS)),
             _ => self.random.pick(&[0, 0, 0, 0, 1, 1, 1, 2, 3, u32::MAX]).into(),
         };

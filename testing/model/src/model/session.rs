@@ -216,6 +216,10 @@ pub(super) fn reserve(
     state.sessions.insert(session.clone(), new);
     let mut items = ItemAnswers::new();
     for item in request.items {
+        if !has_room(state, context, &session, item) {
+            items.push(no_room(0));
+            continue;
+        }
         let answer = money::grant(state, &session, item, number, now)?;
         let last = if request.options.transfer { Final::No } else { answer.last };
         items.push(ItemAnswer { last, ..answer });
@@ -297,10 +301,6 @@ fn find<'a>(
         request.options.if_version.is_none_or(|seen| seen == open.version),
         Code::VersionConflict,
     )?;
-    let is_new = |item: &&ItemRequest| open.item(item).is_none();
-    let added = request.items.iter().filter(is_new).count();
-    let many = open.items.len() + added > context.limits.items_max;
-    require(added == 0 || !many, Code::Invalid)?;
     Ok(Found::Open(state, below))
 }
 
@@ -331,7 +331,7 @@ pub(super) fn update(
     };
 
     let late = late_items(state, &session, request, below);
-    let uncollected = settle_items(state, &session, request, &late, now)?;
+    let uncollected = settle_items(state, &session, request, &late, context)?;
     let deny = |state: &mut State, code, items| {
         money::release_all(state, &session, now)?;
         let answer = Answer::Session { code, version: 0, items };
@@ -348,6 +348,10 @@ pub(super) fn update(
     for ((item, &late), answer) in request.items.iter().zip(&late).zip(&mut items) {
         if item.requested.unwrap_or(0) > 0 && !late {
             let uncollected = answer.uncollected;
+            if !has_room(state, context, &session, item) {
+                *answer = no_room(uncollected);
+                continue;
+            }
             // KEEPHOLD: what the item still holds goes back, and is held again if nothing is granted for it.
             let held = state.clone();
             if request.options.keep_hold {
@@ -382,16 +386,35 @@ fn late_items(state: &State, session: &str, request: &Request<'_>, below: bool) 
     request.items.iter().map(is_late).collect()
 }
 
+/// Reports whether an open session has the item, or has room for it.
+fn has_room(state: &State, context: Context<'_>, session: &str, item: &ItemRequest) -> bool {
+    let open = &state.sessions[session];
+    open.item(item).is_some() || open.items.len() < context.limits.session_items_max
+}
+
+/// Returns the answer to an item that asks and for which its session has no room.
+fn no_room(uncollected: i64) -> ItemAnswer {
+    let (code, cause) = (Code::CreditLimitReached, Cause::Items);
+    ItemAnswer { code, granted: 0, last: Final::No, uncollected, cause }
+}
+
 /// Settles what an open session reports (section 7). Returns the uncollected amount of each listed item.
 fn settle_items(
     state: &mut State,
     session: &str,
     request: &Request<'_>,
     late: &[bool],
-    now: i64,
+    context: Context<'_>,
 ) -> Result<Vec<i64>, Code> {
+    let now = context.now;
     let mut uncollected = vec![];
     for (item, &late) in request.items.iter().zip(late) {
+        if !has_room(state, context, session, item) {
+            let overrun = state.sessions[session].terms.overrun;
+            let amount = money::settle_late(state, item, overrun, now)?;
+            uncollected.push(i64::try_from(amount).map_err(|_| Code::Overflow)?);
+            continue;
+        }
         let keeps = request.options.keep_hold && item.requested.unwrap_or(0) > 0;
         let amount = money::settle(state, session, item, late, now)?;
         if !late && !keeps {
@@ -451,7 +474,7 @@ pub(super) fn terminate(
         Found::Unknown(state) => return cancel(state, context, request, body, Code::Ok),
     };
     let on_time = vec![false; request.items.len()];
-    let uncollected = settle_items(state, &session, request, &on_time, context.now)?;
+    let uncollected = settle_items(state, &session, request, &on_time, context)?;
     money::release_all(state, &session, context.now)?;
     let items = all_items(Code::Ok, &uncollected);
     let answer = Answer::Session { code: Code::Ok, version: 0, items };
@@ -514,7 +537,7 @@ pub(super) fn deny_reserve(
         given_up: None,
     };
     opened.store(limits, request.request, body, answer.clone());
-    for item in request.items {
+    for item in request.items.iter().take(limits.session_items_max) {
         opened.item_or_new(item);
     }
     state.sessions.insert(session, opened);
@@ -540,7 +563,7 @@ pub(super) fn deny_report(
         true => late_items(state, &session, request, below),
         false => vec![false; request.items.len()],
     };
-    let uncollected = settle_items(state, &session, request, &late, context.now)?;
+    let uncollected = settle_items(state, &session, request, &late, context)?;
     let code = Code::ChainDenied;
     go_on(state, context, request, body, code, all_items(code, &uncollected))
 }

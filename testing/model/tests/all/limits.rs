@@ -13,6 +13,7 @@ fn others(random: &mut Random) -> Limits {
         sessions_max: random.below(4),
         session_ids_max: random.below(9),
         items_max: random.below(9),
+        session_items_max: random.below(9),
         answers_max: 1 + random.below(8),
         transactions_max: random.below(14),
         blob_len_max: random.below(4),

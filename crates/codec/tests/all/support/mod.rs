@@ -105,7 +105,7 @@ pub(crate) fn every_op() -> Change {
         items,
     };
     let by_limit = Cause::Limit { id: name("a-day"), allowed_at: None };
-    let causes = [Cause::Balance, Cause::NoBucket, by_limit, Cause::Chain, Cause::Status];
+    let causes = [Cause::Balance, Cause::NoBucket, by_limit, Cause::Items, Cause::Status];
     let mut denied = causes.map(|cause| item(Code::CreditLimitReached, 0, 7, cause));
     denied[1].last = Final::Held;
     let denied = TombstoneKind::Answered {

@@ -79,7 +79,7 @@ fn origin<'f>(fields: &mut Fields<'f>, found: &Found<'f>) {
     if let Event::LateUse { .. } = found.event {
         return;
     }
-    let is_named = matches!(found.event, Event::SessionOpened(_) | Event::SessionEnded(..));
+    let is_named = matches!(found.event, Event::SessionOpened { .. } | Event::SessionEnded(..));
     if let Some(session) = session.as_ref().filter(|_| !is_named) {
         fields.bytes("session", session.as_bytes());
     }
@@ -141,7 +141,12 @@ fn about<'f>(fields: &mut Fields<'f>, found: &Found<'f>) {
             fields.number("used", *used);
             fields.number("amount", *amount);
         }
-        Event::SessionOpened(id) => fields.bytes("session", id.as_bytes()),
+        Event::SessionOpened { session, data } => {
+            fields.bytes("session", session.as_bytes());
+            if !data.is_empty() {
+                fields.bytes("data", data);
+            }
+        }
         Event::SessionEnded(_, id) => {
             fields.bytes("session", id.as_ref().map_or(&[], Id::as_bytes));
         }

@@ -45,6 +45,7 @@ fn settings(node: &Node) -> Vec<(&'static str, String)> {
         ("sessions-max", limits.sessions_max.to_string()),
         ("session-ids-max", limits.session_ids_max.to_string()),
         ("items-max", limits.items_max.to_string()),
+        ("session-items-max", limits.session_items_max.to_string()),
         ("answers-max", limits.answers_max.to_string()),
         ("transactions-max", limits.transactions_max.to_string()),
         ("blob-len-max", limits.blob_len_max.to_string()),

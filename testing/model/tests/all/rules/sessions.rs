@@ -1,7 +1,7 @@
 //! Sections 5 to 10: RESERVE, UPDATE, TERMINATE, RELEASE.
 
 use scurry_ledger::{
-    BucketAttributes, Cause, Code, Final, Limits, Overrun, SessionOptions, Status,
+    BucketAttributes, Cause, Code, Final, Limits, Overrun, SessionOptions, Status, Time,
 };
 use scurry_model::{Op, Request, ScriptedPair, key};
 
@@ -329,11 +329,26 @@ fn release_gives_the_hold_back() {
     assert_eq!(script.refused(&s(1).terminate()), Code::UnknownSession);
 }
 
+/// Seed 287 of the property test once.
+#[test]
+fn a_transaction_at_the_end_of_the_clock_is_no_receipt() {
+    let mut script = ScriptedPair::new(&[("a", "u", 10)]);
+    script.now = Time::LAST.0;
+    script.done(&Op::debit("t", "u", 10));
+    script.done(&Op::status(Status::Closed));
+    script.done(&Op::Delete { force: true, if_txn: None });
+}
+
 #[test]
 fn a_session_has_no_more_items_than_allowed() {
-    let limits = Limits { items_max: 2, ..Limits::default() };
+    let limits = Limits { session_items_max: 2, ..Limits::default() };
     let mut script = ScriptedPair::with(limits, &[("a", "u", 10)]);
     script.done(&s(0).ask(1, "u", 1).ask(2, "u", 1).reserve());
-    assert_eq!(script.refused(&s(1).ask(3, "u", 1).update()), Code::Invalid);
-    script.done(&s(1).ask(2, "u", 1).update());
+    // The use of a third one is debited, and its grant is denied.
+    let (_, items) = script.items(&s(1).both(3, "u", 4, 1).ask(2, "u", 2).update());
+    assert_eq!((items[0].code, items[0].cause), (Code::CreditLimitReached, Cause::Items));
+    assert_eq!((items[1].code, items[1].granted), (Code::Ok, 2));
+    assert_eq!(script.funds("a"), (3, 3));
+    script.done(&s(2).used(3, "u", 1).used(2, "u", 2).terminate());
+    assert_eq!(script.funds("a"), (3, 0));
 }
