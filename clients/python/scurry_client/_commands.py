@@ -419,6 +419,20 @@ class Bucket:
 
 
 @dataclass(frozen=True, slots=True)
+class GetBucketItems:
+    bucket: str
+    item: str
+
+    @staticmethod
+    def read(raw: object) -> GetBucketItems:
+        found = row(raw, 2, 2)
+        return GetBucketItems(
+            text(found[0]),
+            text(found[1]),
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Counter:
     id: str
     unit: str
@@ -500,6 +514,7 @@ class Account:
     version: int
     identities: tuple[Identity, ...]
     buckets: tuple[Bucket, ...]
+    bucket_items: tuple[GetBucketItems, ...]
     counters: tuple[Counter, ...]
     limits: tuple[Limit, ...]
     sessions: tuple[OpenSession, ...]
@@ -512,6 +527,7 @@ class Account:
             integer(found["version"]),
             rows(Identity.read)(found["identities"]),
             rows(Bucket.read)(found["buckets"]),
+            rows(GetBucketItems.read)(found["bucket_items"]),
             rows(Counter.read)(found["counters"]),
             rows(Limit.read)(found["limits"]),
             rows(OpenSession.read)(found["sessions"]),
@@ -582,6 +598,7 @@ class AccountWithSession:
     version: int
     identities: tuple[Identity, ...]
     buckets: tuple[Bucket, ...]
+    bucket_items: tuple[GetBucketItems, ...]
     counters: tuple[Counter, ...]
     limits: tuple[Limit, ...]
     sessions: tuple[OpenSession, ...]
@@ -595,6 +612,7 @@ class AccountWithSession:
             integer(found["version"]),
             rows(Identity.read)(found["identities"]),
             rows(Bucket.read)(found["buckets"]),
+            rows(GetBucketItems.read)(found["bucket_items"]),
             rows(Counter.read)(found["counters"]),
             rows(Limit.read)(found["limits"]),
             rows(OpenSession.read)(found["sessions"]),
@@ -990,6 +1008,16 @@ class NewIdentity:
 
 
 @dataclass(frozen=True, slots=True)
+class CreateItem:
+    key: str | int
+
+    def words(self) -> list[Word]:
+        words: list[Word] = ["ITEM"]
+        words += [self.key]
+        return words
+
+
+@dataclass(frozen=True, slots=True)
 class NewBucket:
     bucket: str
     unit: str
@@ -1033,6 +1061,26 @@ class NewBucket:
             words += ["ROLLOVER", self.rollover]
         if self.debt is not None:
             words += ["DEBT", self.debt]
+        return words
+
+
+@dataclass(frozen=True, slots=True)
+class TopupItem:
+    key: str | int
+
+    def words(self) -> list[Word]:
+        words: list[Word] = ["ITEM"]
+        words += [self.key]
+        return words
+
+
+@dataclass(frozen=True, slots=True)
+class BucketItem:
+    key: str | int
+
+    def words(self) -> list[Word]:
+        words: list[Word] = ["ITEM"]
+        words += [self.key]
         return words
 
 
@@ -1120,6 +1168,7 @@ def create(
     txn: str | None = None,
     status: Literal["active", "suspended"] | None = None,
     identities: Sequence[NewIdentity] = (),
+    items: Sequence[CreateItem] = (),
     buckets: Sequence[NewBucket] = (),
 ) -> Command[Provisioned]:
     """Creates an account, with its first buckets and their first credit.
@@ -1133,6 +1182,7 @@ def create(
     if status is not None:
         words += ["STATUS", status]
     words += [word for entry in identities for word in entry.words()]
+    words += [word for entry in items for word in entry.words()]
     words += [word for entry in buckets for word in entry.words()]
     return Command(tuple(words), Provisioned.read, txn is not None)
 
@@ -1189,6 +1239,7 @@ def topup(
     allowance: int | None = None,
     rollover: int | None = None,
     debt: Literal["net", "carry", "forgive"] | None = None,
+    items: Sequence[TopupItem] = (),
 ) -> Command[Moved]:
     """Credits a bucket, after debts of its unit; creates it when UNIT is given and there is none. Amount: available afterwards.
 
@@ -1223,6 +1274,7 @@ def topup(
         words += ["ROLLOVER", rollover]
     if debt is not None:
         words += ["DEBT", debt]
+    words += [word for entry in items for word in entry.words()]
     return Command(tuple(words), Moved.read, True)
 
 
@@ -1255,7 +1307,9 @@ def bucket(
     allowance: int | None = None,
     rollover: int | None = None,
     debt: Literal["net", "carry", "forgive"] | None = None,
+    anyitem: bool = False,
     remove: bool = False,
+    items: Sequence[BucketItem] = (),
 ) -> Command[Moved]:
     """Changes the priority, validity, floor or allowance of a bucket, or removes an empty one. Amount: available afterwards.
 
@@ -1287,8 +1341,11 @@ def bucket(
         words += ["ROLLOVER", rollover]
     if debt is not None:
         words += ["DEBT", debt]
+    if anyitem:
+        words.append("ANYITEM")
     if remove:
         words.append("REMOVE")
+    words += [word for entry in items for word in entry.words()]
     return Command(tuple(words), Moved.read, True)
 
 
@@ -1427,7 +1484,7 @@ def limit(
     return Command(tuple(words), Counted.read, True)
 
 
-def check(account: str, unit: str, amount: int) -> Command[Checked]:
+def check(account: str, unit: str, amount: int, *, item: str | int | None = None) -> Command[Checked]:
     """Says whether an amount could be reserved now, without reserving it. Amount: what could be granted.
 
     Answers besides OK: INVALID, UNKNOWN_ACCOUNT, SERVICE_DENIED, CREDIT_LIMIT_REACHED.
@@ -1436,6 +1493,8 @@ def check(account: str, unit: str, amount: int) -> Command[Checked]:
     words += [account]
     words += [unit]
     words += [amount]
+    if item is not None:
+        words += ["ITEM", item]
     return Command(tuple(words), Checked.read, True, only_reads=True)
 
 
@@ -1866,12 +1925,14 @@ __all__ = [
     "Balance",
     "Bucket",
     "BucketExpired",
+    "BucketItem",
     "BucketTotals",
     "Busy",
     "ChainAnswer",
     "Checked",
     "Counted",
     "Counter",
+    "CreateItem",
     "DebitItem",
     "DebitPart",
     "Deleted",
@@ -1880,6 +1941,7 @@ __all__ = [
     "EntityWritten",
     "Event",
     "Events",
+    "GetBucketItems",
     "Holds",
     "Identity",
     "IdentityExists",
@@ -1905,6 +1967,7 @@ __all__ = [
     "Statement",
     "TerminateItem",
     "Threshold",
+    "TopupItem",
     "Totals",
     "Transaction",
     "Transfer",

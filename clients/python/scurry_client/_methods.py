@@ -17,9 +17,11 @@ from ._commands import (
     AccountWithSession,
     Answer,
     Audit,
+    BucketItem,
     ChainAnswer,
     Checked,
     Counted,
+    CreateItem,
     DebitItem,
     Deleted,
     EntitiesFound,
@@ -35,6 +37,7 @@ from ._commands import (
     Statement,
     TerminateItem,
     Threshold,
+    TopupItem,
     Totals,
     Transaction,
     Transfer,
@@ -57,12 +60,13 @@ class SyncCommands:
         txn: str | None = None,
         status: Literal["active", "suspended"] | None = None,
         identities: Sequence[NewIdentity] = (),
+        items: Sequence[CreateItem] = (),
         buckets: Sequence[NewBucket] = (),
     ) -> Provisioned:
         """Creates an account, with its first buckets and their first credit."""
         return self.run(
             commands.create(
-                account, txn=txn, status=status, identities=identities, buckets=buckets
+                account, txn=txn, status=status, identities=identities, items=items, buckets=buckets
             )
         )
 
@@ -100,13 +104,14 @@ class SyncCommands:
         allowance: int | None = None,
         rollover: int | None = None,
         debt: Literal["net", "carry", "forgive"] | None = None,
+        items: Sequence[TopupItem] = (),
     ) -> Moved:
         """Credits a bucket, after debts of its unit; creates it when UNIT is given and there is none. Amount: available afterwards."""
         return self.run(
             commands.topup(
                 account, txn, bucket, amount, unit=unit, priority=priority, from_ms=from_ms, to_ms=to_ms,
                 floor=floor, period=period, offset_minutes=offset_minutes, zone=zone, begin=begin,
-                allowance=allowance, rollover=rollover, debt=debt
+                allowance=allowance, rollover=rollover, debt=debt, items=items
             )
         )
 
@@ -131,14 +136,16 @@ class SyncCommands:
         allowance: int | None = None,
         rollover: int | None = None,
         debt: Literal["net", "carry", "forgive"] | None = None,
+        anyitem: bool = False,
         remove: bool = False,
+        items: Sequence[BucketItem] = (),
     ) -> Moved:
         """Changes the priority, validity, floor or allowance of a bucket, or removes an empty one. Amount: available afterwards."""
         return self.run(
             commands.bucket(
                 account, txn, bucket, priority=priority, from_ms=from_ms, to_ms=to_ms, floor=floor,
                 period=period, offset_minutes=offset_minutes, zone=zone, begin=begin, allowance=allowance,
-                rollover=rollover, debt=debt, remove=remove
+                rollover=rollover, debt=debt, anyitem=anyitem, remove=remove, items=items
             )
         )
 
@@ -216,9 +223,9 @@ class SyncCommands:
             )
         )
 
-    def check(self, account: str, unit: str, amount: int) -> Checked:
+    def check(self, account: str, unit: str, amount: int, *, item: str | int | None = None) -> Checked:
         """Says whether an amount could be reserved now, without reserving it. Amount: what could be granted."""
-        return self.run(commands.check(account, unit, amount))
+        return self.run(commands.check(account, unit, amount, item=item))
 
     def transfer(
         self,
@@ -454,12 +461,13 @@ class AsyncCommands:
         txn: str | None = None,
         status: Literal["active", "suspended"] | None = None,
         identities: Sequence[NewIdentity] = (),
+        items: Sequence[CreateItem] = (),
         buckets: Sequence[NewBucket] = (),
     ) -> Provisioned:
         """Creates an account, with its first buckets and their first credit."""
         return await self.run(
             commands.create(
-                account, txn=txn, status=status, identities=identities, buckets=buckets
+                account, txn=txn, status=status, identities=identities, items=items, buckets=buckets
             )
         )
 
@@ -497,13 +505,14 @@ class AsyncCommands:
         allowance: int | None = None,
         rollover: int | None = None,
         debt: Literal["net", "carry", "forgive"] | None = None,
+        items: Sequence[TopupItem] = (),
     ) -> Moved:
         """Credits a bucket, after debts of its unit; creates it when UNIT is given and there is none. Amount: available afterwards."""
         return await self.run(
             commands.topup(
                 account, txn, bucket, amount, unit=unit, priority=priority, from_ms=from_ms, to_ms=to_ms,
                 floor=floor, period=period, offset_minutes=offset_minutes, zone=zone, begin=begin,
-                allowance=allowance, rollover=rollover, debt=debt
+                allowance=allowance, rollover=rollover, debt=debt, items=items
             )
         )
 
@@ -528,14 +537,16 @@ class AsyncCommands:
         allowance: int | None = None,
         rollover: int | None = None,
         debt: Literal["net", "carry", "forgive"] | None = None,
+        anyitem: bool = False,
         remove: bool = False,
+        items: Sequence[BucketItem] = (),
     ) -> Moved:
         """Changes the priority, validity, floor or allowance of a bucket, or removes an empty one. Amount: available afterwards."""
         return await self.run(
             commands.bucket(
                 account, txn, bucket, priority=priority, from_ms=from_ms, to_ms=to_ms, floor=floor,
                 period=period, offset_minutes=offset_minutes, zone=zone, begin=begin, allowance=allowance,
-                rollover=rollover, debt=debt, remove=remove
+                rollover=rollover, debt=debt, anyitem=anyitem, remove=remove, items=items
             )
         )
 
@@ -613,9 +624,9 @@ class AsyncCommands:
             )
         )
 
-    async def check(self, account: str, unit: str, amount: int) -> Checked:
+    async def check(self, account: str, unit: str, amount: int, *, item: str | int | None = None) -> Checked:
         """Says whether an amount could be reserved now, without reserving it. Amount: what could be granted."""
-        return await self.run(commands.check(account, unit, amount))
+        return await self.run(commands.check(account, unit, amount, item=item))
 
     async def transfer(
         self,

@@ -139,6 +139,7 @@ fn account(map: &Value) -> Option<AccountView> {
         version: unsigned(field(map, "version")?)?,
         identities: each(field(map, "identities")?, |pair| Some((pair.name()?, pair.id()?)))?,
         buckets: each(field(map, "buckets")?, bucket)?,
+        bucket_items: each(field(map, "bucket_items")?, |row| Some((row.name()?, row.key()?)))?,
         counters: each(field(map, "counters")?, |counter| {
             let (id, unit, value) = (counter.name()?, counter.name()?, counter.integer()?);
             let (period, resets_at) = (counter.period()?, counter.time_or_nil()?);

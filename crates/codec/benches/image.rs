@@ -32,7 +32,7 @@ fn account(updates: u32) -> Account {
         attributes: Default::default(),
     };
     let buckets = [bucket("main"), bucket("bonus")];
-    let create = Create { txn: None, status: Status::Active, identities: &[], buckets: &buckets };
+    let create = Create::active(&buckets);
     run(&mut account, 1_700_000_000_000, Command::Create(create));
     let items = [ItemRequest {
         key: 1.into(),

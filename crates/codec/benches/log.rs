@@ -5,7 +5,7 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use scurry_codec::{FrameWriter, Framed, Record, Seal, decode_change, encode_change, read_frame};
 use scurry_ledger::{
     Account, Change, Command, Create, Decision, ItemRequest, Limits, Name, NewBucket,
-    SessionRequest, Status, Time, decide_in_place,
+    SessionRequest, Time, decide_in_place,
 };
 use std::hint::black_box;
 
@@ -34,7 +34,7 @@ fn update() -> (Change, Account) {
         attributes: Default::default(),
     };
     let buckets = [bucket("main"), bucket("bonus")];
-    let create = Create { txn: None, status: Status::Active, identities: &[], buckets: &buckets };
+    let create = Create::active(&buckets);
     run(&mut account, 1_700_000_000_000, Command::Create(create));
     let items = [ItemRequest {
         key: 1.into(),

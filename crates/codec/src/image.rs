@@ -31,8 +31,9 @@ use crate::writer::{FIXED_LEN_MAX, GROUP_LEN_MAX, NAME_ROOM, Writer};
 use alloc::vec::Vec;
 use core::fmt;
 use scurry_ledger::{
-    Account, Allowance, Bucket, BucketNo, CarriedDebt, Counter, Cycle, DebtRule, ID_LEN_MAX, Id,
-    Identity, Item, Name, Period, Session, Status, TZDATA_VERSION, Time, UnitAmount,
+    Account, Allowance, Bucket, BucketKey, BucketNo, CarriedDebt, Counter, Cycle, DebtRule,
+    ID_LEN_MAX, ITEM_KEY_LEN_MAX, Id, Identity, Item, ItemId, ItemKey, Name, Period, Session,
+    Status, TZDATA_VERSION, Time, UnitAmount,
 };
 
 const VERSION: u8 = 1;
@@ -155,6 +156,8 @@ const HEAD_LEN: usize = 16;
 
 /// Place of the lowest bit of the count of units in transit, in the number that also has the count of carried debts.
 const IN_TRANSIT: u32 = 16;
+/// Place of the lowest bit of the count of keys of buckets, in the number that also has the count of allowances.
+const BUCKET_KEYS: u32 = 16;
 
 /// Returns an upper bound of an image's length, with the bytes that the writer may touch after its end.
 fn room(account: &Account) -> usize {
@@ -168,6 +171,7 @@ fn room(account: &Account) -> usize {
         + account.counters.len() * (2 * NAME_ROOM + GROUP_LEN_MAX + 1 + CYCLE_LEN_MAX)
         + (account.uncollected.len() + account.in_transit.len()) * (NAME_ROOM + GROUP_LEN_MAX)
         + account.allowances.len() * (2 * GROUP_LEN_MAX + 1 + CYCLE_LEN_MAX)
+        + account.bucket_keys.len() * (GROUP_LEN_MAX + 1 + ITEM_KEY_LEN_MAX)
         + account.carried.len() * GROUP_LEN_MAX
         + account.limits.len() * limit::LEN_MAX
         + account.limit_parts.len() * limit::PART_LEN
@@ -201,7 +205,7 @@ fn write_account(account: &Account, out: &mut [u8]) -> usize {
 #[inline]
 fn has_rarer(account: &Account) -> bool {
     let Account { identities, counters, uncollected, allowances, limits, carried, .. } = account;
-    let of_buckets = allowances.len() | carried.len();
+    let of_buckets = allowances.len() | carried.len() | account.bucket_keys.len();
     let of_units = uncollected.len() | account.in_transit.len();
     identities.len() | counters.len() | of_units | of_buckets | limits.len() != 0
 }
@@ -244,6 +248,15 @@ fn put_rarer<'a>(mut w: Writer<'a>, account: &Account) -> Writer<'a> {
             w.group([*rollover, i64::from(debt.number()), *owed, 0]);
         }
     }
+    for BucketKey { bucket, key } in &account.bucket_keys {
+        match key {
+            ItemKey::Number(key) => w.group([i64::from(bucket.0), i64::from(*key), 0, 0]),
+            ItemKey::Id(id) => {
+                w.group([i64::from(bucket.0), 0, 1, 0]);
+                w.short(id.as_bytes());
+            }
+        }
+    }
     let mut parts = &account.limit_parts[..];
     for limit in &account.limits {
         let (of_it, others) = parts.split_at(usize::from(limit.parts).min(parts.len()));
@@ -271,7 +284,8 @@ fn put_head(w: &mut Writer<'_>, account: &Account) {
         len(account.counters.len()),
     ];
     let uncollected = len(account.uncollected.len());
-    let (limits, allowances) = (len(account.limits.len()), len(account.allowances.len()));
+    let limits = len(account.limits.len());
+    let allowances = len(account.allowances.len()) | len(account.bucket_keys.len()) << BUCKET_KEYS;
     let carried = len(account.carried.len()) | len(account.in_transit.len()) << IN_TRANSIT;
     let rarer = uncollected | limits | allowances | carried;
     let has_more = more[0] | more[1] | more[2] | more[3] | rarer != 0;
@@ -322,6 +336,7 @@ struct RareCounts {
     counters: i64,
     uncollected: i64,
     allowances: i64,
+    bucket_keys: i64,
     limits: i64,
     carried: i64,
     in_transit: i64,
@@ -391,13 +406,14 @@ pub fn decode_part(bytes: &[u8], account: &mut Account) -> Result<(), ImageError
     account.counters.clear();
     account.uncollected.clear();
     account.allowances.clear();
+    account.bucket_keys.clear();
     account.limits.clear();
     account.limit_parts.clear();
     account.carried.clear();
     account.in_transit.clear();
-    let RareCounts { identities, counters, uncollected, allowances, limits, carried, in_transit } =
-        counts.rarer;
-    if identities | counters | uncollected | allowances | limits | carried | in_transit != 0 {
+    let RareCounts { identities, counters, uncollected, allowances, limits, .. } = counts.rarer;
+    let rarest = counts.rarer.bucket_keys | counts.rarer.carried | counts.rarer.in_transit;
+    if identities | counters | uncollected | allowances | limits | rarest != 0 {
         take_rarer(&mut r, account, counts.rarer);
         if r.has_unknown_zone() {
             return Err(ImageError::Zone);
@@ -430,6 +446,11 @@ fn take_rarer(r: &mut ImageReader<'_>, account: &mut Account, rarer: RareCounts)
         let allowance = take_allowance(r);
         account.allowances.extend(allowance);
     }
+    let bucket_keys = count(r, rarer.bucket_keys);
+    while account.bucket_keys.len() < bucket_keys && !r.is_broken() {
+        let key = take_bucket_key(r);
+        account.bucket_keys.extend(key);
+    }
     let limits = count(r, rarer.limits);
     while account.limits.len() < limits && !r.is_broken() {
         let limit = limit::read_limit(r, &mut account.limit_parts, base);
@@ -446,6 +467,19 @@ fn take_rarer(r: &mut ImageReader<'_>, account: &mut Account, rarer: RareCounts)
         let sum = take_unit_amount(r);
         account.in_transit.push(sum);
     }
+}
+
+fn take_bucket_key(r: &mut ImageReader<'_>) -> Option<BucketKey> {
+    let [bucket, number, is_named, _] = r.group();
+    let key = match is_named {
+        0 => Some(ItemKey::Number(narrow(r, number))),
+        1 if number == 0 => ItemId::new(r.short()).map(ItemKey::Id),
+        _ => None,
+    };
+    if key.is_none() {
+        r.fail();
+    }
+    Some(BucketKey { bucket: BucketNo(narrow(r, bucket)), key: key? })
 }
 
 fn take_unit_amount(r: &mut ImageReader<'_>) -> UnitAmount {
@@ -487,11 +521,14 @@ fn take_head(r: &mut ImageReader<'_>, account: &mut Account) -> Counts {
         counts.tombstones = count(r, tombstones);
         counts.transactions = count(r, transactions);
         let (carried, in_transit) = (carried & ((1 << IN_TRANSIT) - 1), carried >> IN_TRANSIT);
+        let (allowances, bucket_keys) =
+            (allowances & ((1 << BUCKET_KEYS) - 1), allowances >> BUCKET_KEYS);
         counts.rarer = RareCounts {
             identities,
             counters,
             uncollected,
             allowances,
+            bucket_keys,
             limits,
             carried,
             in_transit,

@@ -3,7 +3,7 @@
 
 use scurry_engine::{Config, EntityDelete, EntityPut, Expiry, Outcome, Shard, Stats};
 use scurry_ledger::{
-    BucketAttributes, Command, Create, ItemRequest, Name, NewBucket, SessionRequest, Status, Time,
+    BucketAttributes, Command, Create, ItemRequest, Name, NewBucket, SessionRequest, Time,
 };
 use std::error::Error;
 
@@ -96,7 +96,7 @@ fn fill(shard: &mut Shard, account: &[u8], session: &str, requests: u32) {
         attributes: BucketAttributes { priority: Some(priority), ..Default::default() },
     };
     let buckets = [bucket(b"main", 10), bucket(b"bonus", 5)];
-    let create = Create { txn: None, status: Status::Active, identities: &[], buckets: &buckets };
+    let create = Create::active(&buckets);
     run(shard, account, &Command::Create(create));
     for request in 0..requests {
         let used = (request > 0).then_some(900);

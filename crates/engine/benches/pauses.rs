@@ -9,7 +9,7 @@ use rustix::time::{ClockId, clock_gettime};
 use scurry_engine::{Config, EntityPut, Expiry, Outcome, Shard};
 use scurry_ledger::{
     BucketAttributes, Command, Create, ItemRequest, Name, NewBucket, SessionOptions,
-    SessionRequest, Status, Time,
+    SessionRequest, Time,
 };
 use std::error::Error;
 use std::hash::BuildHasher;
@@ -200,7 +200,8 @@ fn sessions() -> Result<(), Box<dyn Error>> {
     let unit = name(b"octets")?;
     let attributes = BucketAttributes::default();
     let bucket = NewBucket { bucket: name(b"main")?, unit, amount: 1_000_000, attributes };
-    let create = Create { txn: None, status: Status::Active, identities: &[], buckets: &[bucket] };
+    let buckets = [bucket];
+    let create = Create::active(&buckets);
     let items =
         [ItemRequest { key: 1.into(), unit, used: None, requested: Some(1_000), min: None }];
     let reserve = SessionRequest {

@@ -3,7 +3,7 @@
 
 use rustix::time::{ClockId, clock_gettime};
 use scurry_engine::{Config, LogId, Outcome, Piece, Shard, Snapshot};
-use scurry_ledger::{BucketAttributes, Command, Create, Name, NewBucket, Status, Time};
+use scurry_ledger::{BucketAttributes, Command, Create, Name, NewBucket, Time};
 use std::error::Error;
 use std::hint::black_box;
 use std::time::Duration;
@@ -41,12 +41,7 @@ fn filled(accounts: u64) -> Result<Shard, Box<dyn Error>> {
         name(id).map(|bucket| NewBucket { bucket, unit, amount: 1_000_000_000, attributes })
     };
     let buckets = [bucket(b"main")?, bucket(b"bonus")?];
-    let create = Command::Create(Create {
-        txn: None,
-        status: Status::Active,
-        identities: &[],
-        buckets: &buckets,
-    });
+    let create = Command::Create(Create::active(&buckets));
     let mut frames = Vec::new();
     for index in 0..accounts {
         let id = format!("acc:{index:08}");

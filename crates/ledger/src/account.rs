@@ -61,6 +61,9 @@ pub struct Account {
     pub next_bucket: u16,
     /// Counters in the order of their creation.
     pub counters: Vec<Counter>,
+    /// Keys of the items that some buckets are for; those of one bucket together, in the order given. A bucket without a
+    /// key is for all.
+    pub bucket_keys: Vec<BucketKey>,
     /// Allowances of the buckets that are refilled, in the order in which they were first set.
     pub allowances: Vec<Allowance>,
     /// Debts that buckets carried from one period into the next; those of one bucket in the order of the periods.
@@ -242,6 +245,15 @@ impl Bucket {
     pub fn is_valid(&self, now: Time) -> bool {
         self.valid_from <= now && !self.is_expired(now)
     }
+}
+
+/// The key of items that a bucket is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BucketKey {
+    /// Serial number of the bucket.
+    pub bucket: BucketNo,
+    /// Key of the items.
+    pub key: ItemKey,
 }
 
 /// A recurring credit of one bucket: at the start of each period the rest expires and the bucket is refilled.
@@ -526,6 +538,7 @@ impl Account {
             buckets: Vec::new(),
             next_bucket: 0,
             counters: Vec::new(),
+            bucket_keys: Vec::new(),
             allowances: Vec::new(),
             carried: Vec::new(),
             limits: Vec::new(),
@@ -580,6 +593,23 @@ impl Account {
     /// Returns the bucket with this serial number.
     pub fn bucket_no(&self, no: BucketNo) -> Option<&Bucket> {
         self.buckets.iter().find(|bucket| bucket.no == no)
+    }
+
+    /// Returns the keys of the items that a bucket is for; none if it is for all, and for use without an item.
+    pub fn keys_of(&self, bucket: BucketNo) -> impl Iterator<Item = ItemKey> {
+        self.bucket_keys.iter().filter(move |of| of.bucket == bucket).map(|of| of.key)
+    }
+
+    /// Reports whether an item, or use without one, may take units of a bucket.
+    #[inline]
+    pub fn may_use(&self, bucket: BucketNo, item: Option<ItemKey>) -> bool {
+        self.bucket_keys.is_empty() || self.is_for(bucket, item)
+    }
+
+    #[inline(never)]
+    fn is_for(&self, bucket: BucketNo, item: Option<ItemKey>) -> bool {
+        let mut keys = self.keys_of(bucket).peekable();
+        keys.peek().is_none() || keys.any(|key| Some(key) == item)
     }
 
     /// Returns the allowance of this bucket.

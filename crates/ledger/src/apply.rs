@@ -4,8 +4,8 @@
 
 use crate::carried::Taken;
 use crate::{
-    Account, Bucket, BucketNo, BucketTerms, Change, Counter, Identity, Item, ItemAt, LimitAt, Name,
-    Op, Posting, Session, SessionAt, Slice, Standing, Time, UnitAmount,
+    Account, Bucket, BucketKey, BucketKeys, BucketNo, BucketTerms, Change, Counter, Identity, Item,
+    ItemAt, LimitAt, Name, Op, Posting, Session, SessionAt, Slice, Standing, Time, UnitAmount,
 };
 use alloc::vec::Vec;
 use smallvec::SmallVec;
@@ -147,6 +147,7 @@ impl Account {
             }),
             Op::RemoveBucket { bucket: no, .. } => {
                 self.buckets.retain(|bucket| bucket.no != *no);
+                self.bucket_keys.retain(|key| key.bucket != *no);
                 self.allowances.retain(|allowance| allowance.bucket != *no);
                 self.carried.retain(|debt| debt.bucket != *no);
             }
@@ -184,6 +185,11 @@ impl Account {
                     Some(found) => *found = *allowance,
                     None => self.allowances.push(*allowance),
                 }
+            }
+            Op::SetBucketKeys(set) => {
+                let BucketKeys { bucket, ref keys } = **set;
+                self.bucket_keys.retain(|known| known.bucket != bucket);
+                self.bucket_keys.extend(keys.iter().map(|&key| BucketKey { bucket, key }));
             }
             Op::EndAllowance(no) => self.allowances.retain(|allowance| allowance.bucket != *no),
             Op::BeginPeriod { bucket, period_start, carried } => {

@@ -85,6 +85,8 @@ pub enum Op {
         /// versions.
         named: Option<(Name, Name)>,
     },
+    /// Sets the keys of the items that a bucket is for; without a key it is for all. Boxed, as it is large and rare.
+    SetBucketKeys(Box<BucketKeys>),
     /// Adds to `available` and `credited`.
     Credit(Posting),
     /// Takes from `available`, adds to `voided`.
@@ -291,6 +293,7 @@ impl Op {
             | Op::StoreTombstone(_)
             | Op::Remember(_)
             | Op::SetLimit(_)
+            | Op::SetBucketKeys(_)
             | Op::NoteLate(_) => true,
             Op::NameSession(id)
             | Op::OpenSession { id, .. }
@@ -335,6 +338,15 @@ impl Op {
             | Op::Transit(_) => false,
         }
     }
+}
+
+/// The keys of the items that a bucket is for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BucketKeys {
+    /// Serial number of the bucket.
+    pub bucket: BucketNo,
+    /// Keys, in the order given; none for all items.
+    pub keys: Vec<ItemKey>,
 }
 
 /// Attributes of a bucket besides its id, unit and amounts.

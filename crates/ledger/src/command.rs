@@ -39,6 +39,8 @@ pub enum Command<'a> {
         unit: Option<Name>,
         /// Attributes; priority, from and floor only for a bucket to create.
         attributes: BucketAttributes,
+        /// Keys of the items that the bucket is for; only for a bucket to create. None: it is for all.
+        keys: &'a [ItemKey],
     },
     /// `SCUR.ADJUST`: a correction by the operator; negative voids.
     Adjust {
@@ -55,8 +57,10 @@ pub enum Command<'a> {
         txn: &'a [u8],
         /// Bucket to change.
         bucket: Name,
-        /// New attributes; either one attribute at least or `remove`, never both.
+        /// New attributes; either one attribute or keys at least, or `remove`, never both.
         attributes: BucketAttributes,
+        /// Keys of the items that the bucket is for from now on; an empty list makes it one for all.
+        keys: Option<&'a [ItemKey]>,
         /// Whether the empty bucket is removed.
         remove: bool,
     },
@@ -202,12 +206,19 @@ pub struct Create<'a> {
     pub identities: &'a [(Name, &'a [u8])],
     /// Buckets with their first credit.
     pub buckets: &'a [NewBucket],
+    /// Keys of the items that some of these buckets are for, each with the index of its bucket, in ascending order.
+    pub keys: &'a [(usize, ItemKey)],
 }
 
 impl<'a> Create<'a> {
+    /// Returns the keys of the items that the bucket at this index is for.
+    pub fn keys_of(&self, bucket: usize) -> impl Iterator<Item = ItemKey> + Clone + use<'a> {
+        self.keys.iter().filter(move |(of, _)| *of == bucket).map(|(_, key)| *key)
+    }
+
     /// Creates an active account with these buckets, without a transaction id and without identities.
     pub fn active(buckets: &'a [NewBucket]) -> Create<'a> {
-        Create { txn: None, status: Status::Active, identities: &[], buckets }
+        Create { txn: None, status: Status::Active, identities: &[], buckets, keys: &[] }
     }
 }
 

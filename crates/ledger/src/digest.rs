@@ -134,6 +134,25 @@ impl HashedWords {
         self.calendar(attributes.period, &attributes.clock);
     }
 
+    /// Adds the keys of the items that a bucket is for, if there are any.
+    fn keys(&mut self, keys: impl Iterator<Item = ItemKey> + Clone) {
+        let count = keys.clone().count();
+        if count > 0 {
+            // A mark and the count, so that no attribute looks the same.
+            self.word(u64::MAX);
+            self.word(count as u64);
+        }
+        for key in keys {
+            match key {
+                ItemKey::Number(key) => self.word(u64::from(key)),
+                ItemKey::Id(id) => {
+                    self.word(1 << 63);
+                    self.bytes(id.as_bytes());
+                }
+            }
+        }
+    }
+
     /// Adds what periods and clocks have beside a name and an offset.
     fn calendar(&mut self, period: Option<Period>, clock: &PeriodClock) {
         let count = period.map_or(0, Period::count);
@@ -291,19 +310,21 @@ fn digest(command: &Command<'_>) -> u64 {
         Command::Create(create) => {
             words.begin(10, create.status as u64);
             identities(words, create.identities);
-            for NewBucket { bucket, unit, amount, attributes } in create.buckets {
+            let buckets = create.buckets.iter().enumerate();
+            for (index, NewBucket { bucket, unit, amount, attributes }) in buckets {
                 words.word(attribute_bits(attributes));
                 words.name(*bucket);
                 words.name(*unit);
                 words.signed(*amount);
                 words.attributes(attributes);
+                words.keys(create.keys_of(index));
             }
         }
         Command::Status { status, identities: given, .. } => {
             words.begin(11, *status as u64);
             identities(words, given);
         }
-        Command::TopUp { bucket, amount, unit, attributes, .. } => {
+        Command::TopUp { bucket, amount, unit, attributes, keys, .. } => {
             let options = attribute_bits(attributes) | u64::from(unit.is_some()) << 8;
             words.begin(1, options);
             words.name(*bucket);
@@ -312,17 +333,19 @@ fn digest(command: &Command<'_>) -> u64 {
                 words.name(*unit);
             }
             words.attributes(attributes);
+            words.keys(keys.iter().copied());
         }
         Command::Adjust { bucket, amount, .. } => {
             words.begin(2, 0);
             words.name(*bucket);
             words.signed(*amount);
         }
-        Command::Bucket { bucket, attributes, remove, .. } => {
-            let options = attribute_bits(attributes) | u64::from(*remove) << 8;
-            words.begin(3, options);
+        Command::Bucket { bucket, attributes, keys, remove, .. } => {
+            let options = u64::from(*remove) << 8 | u64::from(keys.is_some()) << 9;
+            words.begin(3, attribute_bits(attributes) | options);
             words.name(*bucket);
             words.attributes(attributes);
+            words.keys(keys.unwrap_or(&[]).iter().copied());
         }
         Command::Debit { unit, amount, .. } => {
             words.begin(4, 0);

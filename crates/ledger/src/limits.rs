@@ -15,6 +15,8 @@ pub const ITEMS_MAX: usize = 64;
 pub const SESSION_ITEMS_MAX: usize = 256;
 /// Most buckets in one account.
 pub const BUCKETS_MAX: usize = 64;
+/// Most keys of the items that one bucket is for.
+pub const BUCKET_KEYS_MAX: usize = 64;
 /// Most limits in one account (the configured bound is at most this). Every grant looks at each of them.
 pub const LIMITS_MAX: usize = 16;
 /// Most commands in one chain.

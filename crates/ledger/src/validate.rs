@@ -27,6 +27,7 @@ impl fmt::Display for Violation {
 pub fn validate(account: &Account, now: Time) -> Result<(), Violation> {
     buckets(account, now)?;
     allowances(account, now)?;
+    bucket_keys(account)?;
     carried(account)?;
     for session in &account.sessions {
         sessions(account, session, now)?;
@@ -95,6 +96,16 @@ fn buckets(account: &Account, now: Time) -> Result<(), Violation> {
             10,
             "something is available in an expired bucket",
         )?;
+    }
+    Ok(())
+}
+
+/// Checks that each key is of a bucket, and that no bucket has one twice.
+fn bucket_keys(account: &Account) -> Result<(), Violation> {
+    for (index, key) in account.bucket_keys.iter().enumerate() {
+        ensure(account.bucket_no(key.bucket).is_some(), 18, "a key is of no bucket")?;
+        let unique = !account.bucket_keys[..index].contains(key);
+        ensure(unique, 18, "a bucket has one key twice")?;
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! Reads: the account at a moment, with everything due applied and nothing written.
 
 use crate::decide::{CountedUnits, Draft, expire_due, grantable, is_due, shortage};
-use crate::{Account, Cause, Code, Limits, Name, Status, Time};
+use crate::{Account, Cause, Code, ItemKey, Limits, Name, Status, Time};
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
 
@@ -27,10 +27,15 @@ pub fn view_in_place(account: &mut Option<Account>, now: Time, limits: &Limits) 
     }
 }
 
-/// Answers CHECK (RFC 8506 section 6.2) on an account as read at `now`: how much of the unit could be granted, and
-/// whether that is enough.
-pub fn check(account: &Account, unit: Name, amount: i64, now: Time) -> Checked {
-    let (of, now) = (CountedUnits { unit, item: None }, now.on(Some(account)));
+/// Answers CHECK (RFC 8506 section 6.2) on an account as read at `now`: how much of the unit could be granted to an item,
+/// or debited without one, and whether that is enough.
+pub fn check(
+    account: &Account,
+    (unit, item): (Name, Option<ItemKey>),
+    amount: i64,
+    now: Time,
+) -> Checked {
+    let (of, now) = (CountedUnits { unit, item }, now.on(Some(account)));
     let grantable = grantable(account, of, now);
     let (code, cause) = if account.status != Status::Active {
         (Code::ServiceDenied, Cause::Status)

@@ -9,9 +9,9 @@ use crate::session_options::{RequestKind, misplaced, session_option};
 use crate::table::{ScurReadId, ScurWriteId};
 use crate::{Args, Fault, Scratch};
 use scurry_ledger::{
-    BUCKETS_MAX, BucketAttributes, Command, Create, ITEMS_MAX, ItemAmount, ItemRequest,
-    LimitSubject, LimitTerms, Name, NewBucket, PeriodClock, SessionOptions, SessionPage,
-    SessionRequest, Status, Transfer, WindowTerms,
+    BUCKET_KEYS_MAX, BUCKETS_MAX, BucketAttributes, Command, Create, ITEMS_MAX, ItemAmount,
+    ItemKey, ItemRequest, LimitSubject, LimitTerms, Name, NewBucket, PeriodClock, SessionOptions,
+    SessionPage, SessionRequest, Status, Transfer, WindowTerms,
 };
 
 /// A SCUR command for `decide`.
@@ -43,6 +43,8 @@ pub enum Read<'a> {
         account: &'a [u8],
         /// Unit to check.
         unit: Name,
+        /// Item that would get the units; none for a debit without an item.
+        item: Option<ItemKey>,
         /// Amount to check, at least 1.
         amount: i64,
     },
@@ -79,7 +81,12 @@ pub fn parse_read(id: ScurReadId, args: Args<'_>) -> Result<Read<'_>, Fault<'_>>
             if amount < 1 {
                 return Err(Fault::NotPositive("amount"));
             }
-            Read::Check { account, unit, amount }
+            let item = match options.next() {
+                Some(word) if is(word, b"item") => Some(options.item_key()?),
+                Some(word) => return Err(Fault::Unexpected(word)),
+                None => None,
+            };
+            Read::Check { account, unit, item, amount }
         }
         ScurReadId::Holds => Read::Holds { account, page: session_page(&mut options)? },
         ScurReadId::Transaction => Read::Transaction { account, txn: options.id("txn")? },
@@ -151,9 +158,10 @@ fn create<'s, 'a: 's>(
     scratch: &'s mut Scratch<'a>,
 ) -> Result<Command<'s>, Fault<'a>> {
     let (mut txn, mut status) = (None, None);
-    let (identities, RareLists { buckets, .. }) = scratch.rarer();
+    let (identities, RareLists { buckets, bucket_keys, .. }) = scratch.rarer();
     identities.clear();
     buckets.clear();
+    bucket_keys.clear();
     while let Some(keyword) = options.next() {
         if is(keyword, b"status") {
             once(&mut status, "status", options.status(false)?)?;
@@ -171,11 +179,15 @@ fn create<'s, 'a: 's>(
             push(buckets, bucket, "buckets", BUCKETS_MAX)?;
         } else {
             // The options of a bucket belong to the last bucket before them.
+            let index = buckets.len().wrapping_sub(1);
             let Some(bucket) = buckets.last_mut() else {
                 let place = "STATUS, IDENTITY or BUCKET comes first";
                 return Err(Fault::Misplaced { argument: keyword, place });
             };
-            if !options.bucket_attribute(keyword, &mut bucket.attributes, false)? {
+            if is(keyword, b"item") {
+                let most = BUCKETS_MAX * BUCKET_KEYS_MAX;
+                push(bucket_keys, (index, options.item_key()?), "items", most)?;
+            } else if !options.bucket_attribute(keyword, &mut bucket.attributes, false)? {
                 return Err(Fault::Unexpected(keyword));
             }
         }
@@ -185,6 +197,7 @@ fn create<'s, 'a: 's>(
         status: status.unwrap_or(Status::Active),
         identities,
         buckets,
+        keys: bucket_keys,
     }))
 }
 
@@ -226,19 +239,23 @@ fn delete<'s, 'a: 's>(
 
 fn top_up<'s, 'a: 's>(
     mut options: Options<'a>,
-    _: &'s mut Scratch<'a>,
+    scratch: &'s mut Scratch<'a>,
 ) -> Result<Command<'s>, Fault<'a>> {
+    let (_, RareLists { keys, .. }) = scratch.rarer();
+    keys.clear();
     let (txn, bucket) = (options.id("txn")?, options.name("bucket")?);
     let amount = options.integer("amount")?;
     let (mut unit, mut attributes) = (None, BucketAttributes::default());
     while let Some(keyword) = options.next() {
         if is(keyword, b"unit") {
             once(&mut unit, "unit", options.name("unit")?)?;
+        } else if is(keyword, b"item") {
+            push(keys, options.item_key()?, "items", BUCKET_KEYS_MAX)?;
         } else if !options.bucket_attribute(keyword, &mut attributes, true)? {
             return Err(Fault::Unexpected(keyword));
         }
     }
-    Ok(Command::TopUp { txn, bucket, amount, unit, attributes })
+    Ok(Command::TopUp { txn, bucket, amount, unit, attributes, keys })
 }
 
 fn adjust<'s, 'a: 's>(
@@ -253,18 +270,32 @@ fn adjust<'s, 'a: 's>(
 
 fn bucket<'s, 'a: 's>(
     mut options: Options<'a>,
-    _: &'s mut Scratch<'a>,
+    scratch: &'s mut Scratch<'a>,
 ) -> Result<Command<'s>, Fault<'a>> {
+    let (_, RareLists { keys, .. }) = scratch.rarer();
+    keys.clear();
+    let mut for_all = None;
     let (txn, bucket) = (options.id("txn")?, options.name("bucket")?);
     let (mut attributes, mut remove) = (BucketAttributes::default(), None);
     while let Some(keyword) = options.next() {
         if is(keyword, b"remove") {
             once(&mut remove, "remove", ())?;
+        } else if is(keyword, b"item") {
+            push(keys, options.item_key()?, "items", BUCKET_KEYS_MAX)?;
+        } else if is(keyword, b"anyitem") {
+            once(&mut for_all, "anyitem", ())?;
         } else if !options.bucket_attribute(keyword, &mut attributes, true)? {
             return Err(Fault::Unexpected(keyword));
         }
+        if for_all.is_some() && !keys.is_empty() {
+            return Err(Fault::Misplaced {
+                argument: keyword,
+                place: "ITEM and ANYITEM exclude each other",
+            });
+        }
     }
-    Ok(Command::Bucket { txn, bucket, attributes, remove: remove.is_some() })
+    let keys = (for_all.is_some() || !keys.is_empty()).then_some(keys.as_slice());
+    Ok(Command::Bucket { txn, bucket, attributes, keys, remove: remove.is_some() })
 }
 
 fn debit<'s, 'a: 's>(

@@ -56,8 +56,8 @@ impl<'a> Read<'a> {
                 }
                 None => reject(reply, Code::UnknownSession, UNKNOWN_SESSION),
             },
-            Read::Check { unit, amount, .. } => {
-                check_answer(reply, check(account, unit, amount, now));
+            Read::Check { unit, item, amount, .. } => {
+                check_answer(reply, check(account, (unit, item), amount, now));
             }
             Read::Holds { page, .. } => holds_map(reply, &HoldsView::of_account(account, &page)),
             Read::Transaction { txn, .. } => match TransactionView::of_account(account, txn) {

@@ -8,9 +8,9 @@ pub use self::holds::{holds_map, transaction_map};
 use self::word::{list, word};
 use crate::{Reply, WRONG_TYPE};
 use scurry_ledger::{
-    Account, Allowance, Answer, Bucket, Cause, ChainRejection, Checked, Code, Command, Create,
-    Cycle, ItemAnswer, ItemKey, ItemRequest, Limit, LimitSubject, Link, Overrun, Period, Rejection,
-    Session, Standing, Status, Time, Totals, Zone, first_denied,
+    Account, Allowance, Answer, Bucket, BucketKey, Cause, ChainRejection, Checked, Code, Command,
+    Create, Cycle, ItemAnswer, ItemKey, ItemRequest, Limit, LimitSubject, Link, Name, Overrun,
+    Period, Rejection, Session, Standing, Status, Time, Totals, Zone, first_denied,
 };
 use std::borrow::Cow;
 use std::fmt::Display;
@@ -217,13 +217,13 @@ pub fn reject(reply: &mut Reply<'_>, code: Code, why: impl Display) {
 
 /// Writes the answer to `SCUR.GET`.
 pub fn account_map(reply: &mut Reply<'_>, account: &Account, now: Time) {
-    reply.map(7);
+    reply.map(8);
     account_entries(reply, account, now);
 }
 
 /// Writes the answer to `SCUR.SESSION`.
 pub fn session_map(reply: &mut Reply<'_>, account: &Account, session: &Session, now: Time) {
-    reply.map(8);
+    reply.map(9);
     account_entries(reply, account, now);
     word!(reply, "session");
     session_entry(reply, session);
@@ -246,6 +246,12 @@ fn account_entries(reply: &mut Reply<'_>, account: &Account, now: Time) {
     list!(reply, "buckets", account.buckets.len());
     for bucket in &account.buckets {
         balance(reply, bucket, account.allowance(bucket.no), now);
+    }
+    list!(reply, "bucket_items", account.bucket_keys.len());
+    for BucketKey { bucket, key } in &account.bucket_keys {
+        reply.array(2);
+        reply.name(&account.bucket_no(*bucket).map_or(Name::EMPTY, |bucket| bucket.id));
+        item_key(reply, key);
     }
     list!(reply, "counters", account.counters.len());
     for counter in &account.counters {

@@ -1,6 +1,6 @@
 //! Reusable room for the lists within a command.
 
-use scurry_ledger::{ItemAmount, ItemRequest, Name, NewBucket};
+use scurry_ledger::{ItemAmount, ItemKey, ItemRequest, Name, NewBucket};
 
 /// A unit and a threshold of its available amount, minor units.
 pub type LowRequest = (Name, i64);
@@ -19,6 +19,8 @@ pub struct Scratch<'a> {
 pub(crate) struct RareLists {
     pub(crate) amounts: Vec<ItemAmount>,
     pub(crate) buckets: Vec<NewBucket>,
+    pub(crate) bucket_keys: Vec<(usize, ItemKey)>,
+    pub(crate) keys: Vec<ItemKey>,
     pub(crate) lows: Vec<LowRequest>,
 }
 

@@ -79,7 +79,7 @@ fn every_example_of_the_table_parses() {
 #[test]
 fn accounts() {
     writes(
-        "scur.create a bucket m c 5 floor -1 priority -2 BUCKET n d 0 to 9 from 3 status suspended identity tel 12",
+        "scur.create a bucket m c 5 floor -1 item 100 priority -2 item x BUCKET n d 0 to 9 from 3 status suspended identity tel 12",
         &Command::Create(Create {
             txn: None,
             status: Status::Suspended,
@@ -106,17 +106,10 @@ fn accounts() {
                     },
                 },
             ],
+            keys: &[(0, 100.into()), (0, ItemKey::new(b"x").expect("a key"))],
         }),
     );
-    writes(
-        "SCUR.CREATE a",
-        &Command::Create(Create {
-            txn: None,
-            status: Status::Active,
-            identities: &[],
-            buckets: &[],
-        }),
-    );
+    writes("SCUR.CREATE a", &Command::Create(Create::active(&[])));
     writes(
         r#"SCUR.STATUS a CLOSED IDENTITY tel """#,
         &Command::Status { txn: None, status: Status::Closed, identities: &[(name("tel"), b"")] },
@@ -135,13 +128,14 @@ fn accounts() {
 #[test]
 fn balances() {
     writes(
-        "SCUR.TOPUP a t m 7 TO none UNIT c",
+        "SCUR.TOPUP a t m 7 TO none ITEM 9 UNIT c",
         &Command::TopUp {
             txn: b"t",
             bucket: name("m"),
             amount: 7,
             unit: Some(name("c")),
             attributes: BucketAttributes { valid_to: Some(None), ..NO_ATTRIBUTES },
+            keys: &[9.into()],
         },
     );
     writes(
@@ -150,7 +144,13 @@ fn balances() {
     );
     writes(
         "SCUR.BUCKET a t m REMOVE",
-        &Command::Bucket { txn: b"t", bucket: name("m"), attributes: NO_ATTRIBUTES, remove: true },
+        &Command::Bucket {
+            txn: b"t",
+            bucket: name("m"),
+            attributes: NO_ATTRIBUTES,
+            keys: None,
+            remove: true,
+        },
     );
     writes(
         "SCUR.BUCKET a t m period Day AMOUNT 7 offset -60",
@@ -163,9 +163,20 @@ fn balances() {
                 refill: Some(7),
                 ..NO_ATTRIBUTES
             },
+            keys: None,
             remove: false,
         },
     );
+    let for_items = |keys| Command::Bucket {
+        txn: b"t",
+        bucket: name("m"),
+        attributes: NO_ATTRIBUTES,
+        keys: Some(keys),
+        remove: false,
+    };
+    let two = [1.into(), 2.into()];
+    writes("SCUR.BUCKET a t m item 1 ITEM 2", &for_items(&two));
+    writes("SCUR.BUCKET a t m ANYITEM", &for_items(&[]));
     writes("SCUR.DEBIT a t c 3", &Command::Debit { txn: b"t", unit: name("c"), amount: 3 });
     let refund = |debit, amount, carry| Command::Refund { txn: b"t", debit, amount, carry };
     writes("SCUR.REFUND a t d", &refund(b"d", None, false));
@@ -310,7 +321,15 @@ fn reads() {
     reads("SCUR.HOLDS a after s count 7", Read::Holds { account: b"a", page });
     reads("SCUR.TRANSACTION a t", Read::Transaction { account: b"a", txn: b"t" });
     reads("SCUR.SESSION a s", Read::Session { account: b"a", session: b"s" });
-    reads("SCUR.CHECK a c 1", Read::Check { account: b"a", unit: name("c"), amount: 1 });
+    reads(
+        "SCUR.CHECK a c 1",
+        Read::Check { account: b"a", unit: name("c"), item: None, amount: 1 },
+    );
+    let item = Some(1.into());
+    reads(
+        "SCUR.CHECK a c 1 item 1",
+        Read::Check { account: b"a", unit: name("c"), item, amount: 1 },
+    );
 }
 
 const DURATION: &str =
@@ -438,8 +457,8 @@ fn faults_name_what_is_wrong() {
 
 #[test]
 fn lists_are_bounded() {
-    let line = "SCUR.UPDATE a s 0".to_owned() + &" ITEM 1 c".repeat(17);
-    fails(&line, "at most 16 items are possible");
+    let line = "SCUR.UPDATE a s 0".to_owned() + &" ITEM 1 c".repeat(65);
+    fails(&line, "at most 64 items are possible");
     let line = "SCUR.CREATE a".to_owned() + &" BUCKET b c 1".repeat(65);
     fails(&line, "at most 64 buckets are possible");
     let line = "SCUR.CREATE a".to_owned() + &" IDENTITY k v".repeat(65);

@@ -1,7 +1,7 @@
 //! An owned form of the ledger's [`Command`], which borrows its ids and lists: it can travel between threads.
 
 use scurry_ledger::{
-    Command, Create, ItemAmount, ItemRequest, Name, NewBucket, SessionRequest, Transfer,
+    Command, Create, ItemAmount, ItemKey, ItemRequest, Name, NewBucket, SessionRequest, Transfer,
 };
 use smallvec::SmallVec;
 
@@ -27,6 +27,8 @@ struct Lists {
     payer: Vec<u8>,
     identities: Vec<(Name, Vec<u8>)>,
     buckets: Vec<NewBucket>,
+    bucket_keys: Vec<(usize, ItemKey)>,
+    keys: Vec<ItemKey>,
 }
 
 impl CommandBuf {
@@ -44,15 +46,21 @@ impl CommandBuf {
         copy
     }
 
+    fn keep_keys(&mut self, keys: &[ItemKey]) {
+        if !keys.is_empty() {
+            self.rare.get_or_insert_default().keys = keys.to_vec();
+        }
+    }
+
     /// Stores the data that a command borrows, and returns the command with empty borrows.
     fn fill(&mut self, command: &Command<'_>) -> Command<'static> {
         const NONE: &[u8] = b"";
         match *command {
-            Command::Create(Create { txn, status, identities, buckets }) => {
+            Command::Create(Create { txn, status, identities, buckets, keys }) => {
                 let lists = self.keep_identities(identities);
-                lists.buckets = buckets.to_vec();
+                (lists.buckets, lists.bucket_keys) = (buckets.to_vec(), keys.to_vec());
                 let txn = self.keep_optional(txn);
-                Command::Create(Create { txn, status, identities: &[], buckets: &[] })
+                Command::Create(Create { txn, status, ..Create::active(&[]) })
             }
             Command::Status { txn, status, identities } => {
                 self.keep_identities(identities);
@@ -61,17 +69,20 @@ impl CommandBuf {
             Command::Delete { force, if_txn } => {
                 Command::Delete { force, if_txn: self.keep_optional(if_txn) }
             }
-            Command::TopUp { txn, bucket, amount, unit, attributes } => {
+            Command::TopUp { txn, bucket, amount, unit, attributes, keys } => {
                 self.id = txn.to_vec();
-                Command::TopUp { txn: NONE, bucket, amount, unit, attributes }
+                self.keep_keys(keys);
+                Command::TopUp { txn: NONE, bucket, amount, unit, attributes, keys: &[] }
             }
             Command::Adjust { txn, bucket, amount } => {
                 self.id = txn.to_vec();
                 Command::Adjust { txn: NONE, bucket, amount }
             }
-            Command::Bucket { txn, bucket, attributes, remove } => {
+            Command::Bucket { txn, bucket, attributes, keys, remove } => {
                 self.id = txn.to_vec();
-                Command::Bucket { txn: NONE, bucket, attributes, remove }
+                self.keep_keys(keys.unwrap_or(&[]));
+                let keys = keys.map(|_| &[][..]);
+                Command::Bucket { txn: NONE, bucket, attributes, keys, remove }
             }
             Command::Debit { txn, unit, amount } => {
                 self.id = txn.to_vec();
@@ -163,6 +174,7 @@ impl CommandBuf {
         let (id, second) = (&self.id[..], &self.second[..]);
         let lists = self.rare.as_deref();
         let amounts = lists.map_or(&[][..], |lists| &lists.amounts);
+        let keys = lists.map_or(&[][..], |lists| &lists.keys);
         let session = |request: SessionRequest<'a>| SessionRequest {
             session: id,
             // `shape` has `Some` with empty bytes where the command had a blob.
@@ -175,6 +187,7 @@ impl CommandBuf {
                 txn: create.txn.map(|_| id),
                 identities,
                 buckets: lists.map_or(&[], |lists| &lists.buckets),
+                keys: lists.map_or(&[], |lists| &lists.bucket_keys),
                 ..create
             }),
             Command::Status { txn, status, .. } => {
@@ -184,11 +197,12 @@ impl CommandBuf {
                 Command::Delete { force, if_txn: if_txn.map(|_| id) }
             }
             Command::TopUp { bucket, amount, unit, attributes, .. } => {
-                Command::TopUp { txn: id, bucket, amount, unit, attributes }
+                Command::TopUp { txn: id, bucket, amount, unit, attributes, keys }
             }
             Command::Adjust { bucket, amount, .. } => Command::Adjust { txn: id, bucket, amount },
-            Command::Bucket { bucket, attributes, remove, .. } => {
-                Command::Bucket { txn: id, bucket, attributes, remove }
+            Command::Bucket { bucket, attributes, keys: given, remove, .. } => {
+                let keys = given.map(|_| keys);
+                Command::Bucket { txn: id, bucket, attributes, keys, remove }
             }
             Command::Debit { unit, amount, .. } => Command::Debit { txn: id, unit, amount },
             Command::DebitItems { .. } => Command::DebitItems { txn: id, items: amounts },

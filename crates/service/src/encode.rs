@@ -114,8 +114,9 @@ fn encode_read(name: &str, read: &Read) -> Arguments {
         Read::Session { session, .. } => {
             out.push(session);
         }
-        Read::Check { unit, amount, .. } => {
+        Read::Check { unit, item, amount, .. } => {
             out.push(unit.as_bytes()).push_display(amount);
+            append_keys(&mut out, item.iter().copied());
         }
         Read::Holds { after, count, .. } => {
             out.push("COUNT").push_display(count);
@@ -131,15 +132,16 @@ fn encode_read(name: &str, read: &Read) -> Arguments {
 /// Appends the arguments after the account.
 fn append(out: &mut Arguments, command: &Command<'_>) {
     match *command {
-        Command::Create(Create { txn, status, identities, buckets }) => {
+        Command::Create(create @ Create { txn, status, identities, buckets, keys: _ }) => {
             // Accounts are active unless the command says otherwise.
             out.option("TXN", txn);
             out.option("STATUS", (status != Status::Active).then(|| status.name()));
             append_identities(out, identities);
-            for bucket in buckets {
+            for (index, bucket) in buckets.iter().enumerate() {
                 out.push("BUCKET").push(bucket.bucket.as_bytes()).push(bucket.unit.as_bytes());
                 out.push_display(bucket.amount);
                 append_attributes(out, &bucket.attributes);
+                append_keys(out, create.keys_of(index));
             }
         }
         Command::Status { txn, status, identities } => {
@@ -149,17 +151,20 @@ fn append(out: &mut Arguments, command: &Command<'_>) {
         Command::Delete { force, if_txn } => {
             out.flag("FORCE", force).option("IFTXN", if_txn);
         }
-        Command::TopUp { txn, bucket, amount, unit, attributes } => {
+        Command::TopUp { txn, bucket, amount, unit, attributes, keys } => {
             out.push(txn).push(bucket.as_bytes()).push_display(amount);
             out.option("UNIT", unit.as_ref().map(Name::as_bytes));
             append_attributes(out, &attributes);
+            append_keys(out, keys.iter().copied());
         }
         Command::Adjust { txn, bucket, amount } => {
             out.push(txn).push(bucket.as_bytes()).push_display(amount);
         }
-        Command::Bucket { txn, bucket, attributes, remove } => {
+        Command::Bucket { txn, bucket, attributes, keys, remove } => {
             out.push(txn).push(bucket.as_bytes()).flag("REMOVE", remove);
             append_attributes(out, &attributes);
+            out.flag("ANYITEM", keys.is_some_and(<[ItemKey]>::is_empty));
+            append_keys(out, keys.unwrap_or(&[]).iter().copied());
         }
         Command::Debit { txn, unit, amount } => {
             out.push(txn).push(unit.as_bytes()).push_display(amount);
@@ -204,6 +209,12 @@ fn append(out: &mut Arguments, command: &Command<'_>) {
 fn append_identities(out: &mut Arguments, identities: &[(Name, &[u8])]) {
     for (kind, value) in identities {
         out.push("IDENTITY").push(kind.as_bytes()).push(value);
+    }
+}
+
+fn append_keys(out: &mut Arguments, keys: impl Iterator<Item = ItemKey>) {
+    for key in keys {
+        out.push("ITEM").push_display(key);
     }
 }
 

@@ -1,7 +1,9 @@
 //! Requests to a store. Each names the accounts that it is about.
 
 use crate::CommandBuf;
-use scurry_ledger::{Command, Create, Link, Name, SessionPage, SessionRequest, ShownParts};
+use scurry_ledger::{
+    Command, Create, ItemKey, Link, Name, SessionPage, SessionRequest, ShownParts,
+};
 
 /// One request. It owns its data, so that it can wait in a queue and travel to another thread.
 #[expect(clippy::large_enum_variant, reason = "nearly every request is a command")]
@@ -50,6 +52,8 @@ pub enum Read {
         account: Vec<u8>,
         /// Unit of the amount.
         unit: Name,
+        /// Item that would get it; none for a debit without an item.
+        item: Option<ItemKey>,
         /// Minor units, at least 1.
         amount: i64,
     },

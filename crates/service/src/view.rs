@@ -16,6 +16,8 @@ pub struct AccountView {
     pub identities: Vec<(Name, Id)>,
     /// Buckets in burn order: the order in which they are debited.
     pub buckets: Vec<BucketView>,
+    /// Bucket and key of the items that some buckets are for.
+    pub bucket_items: Vec<(Name, ItemKey)>,
     /// Counters, in the order of the account.
     pub counters: Vec<CounterView>,
     /// Limits, in the order in which they were created.
@@ -241,6 +243,10 @@ impl AccountView {
                 resets_at,
             }
         });
+        let bucket_items = account
+            .bucket_keys
+            .iter()
+            .filter_map(|of| Some((account.bucket_no(of.bucket)?.id, of.key)));
         let identities = account.identities.iter();
         AccountView {
             status: account.status,
@@ -249,6 +255,7 @@ impl AccountView {
                 .map(|identity| (identity.kind, identity.value.clone()))
                 .collect(),
             buckets: account.buckets.iter().map(bucket).collect(),
+            bucket_items: bucket_items.collect(),
             counters: counters.collect(),
             limits: limits.collect(),
             sessions: account.sessions.iter().map(SessionRow::from_session).collect(),

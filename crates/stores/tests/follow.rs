@@ -2,7 +2,6 @@
 
 use scurry_ledger::{
     BucketAttributes, Command, Create, ItemKey, ItemRequest, Name, NewBucket, SessionRequest,
-    Status,
 };
 use scurry_server::{Durability, Server, Settings, Storage, Users};
 use scurry_service::{
@@ -47,7 +46,8 @@ async fn execute(store: &dyn Service, command: &Command<'_>) {
 async fn charge(store: &dyn Service) {
     let attributes = BucketAttributes::default();
     let main = NewBucket { bucket: name("main"), unit: name("cent"), amount: 1_000, attributes };
-    let create = Create { txn: None, status: Status::Active, identities: &[], buckets: &[main] };
+    let buckets = [main];
+    let create = Create::active(&buckets);
     execute(store, &Command::Create(create)).await;
     for txn in ["t1", "t2", "t3"] {
         let txn = txn.as_bytes();

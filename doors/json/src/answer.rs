@@ -220,6 +220,10 @@ pub(crate) struct BucketBody {
     /// Absent where the bucket is not refilled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) allowance: Option<AllowanceBody>,
+    /// Keys of the items that the bucket is for; absent where it is for all.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(default)]
+    pub(crate) items: Vec<Key>,
 }
 
 /// Clock that begins periods.

@@ -160,6 +160,10 @@ pub(crate) fn chain(reply: Reply) -> Option<Answer> {
 
 pub(crate) fn account_body(account: AccountView) -> AccountBody {
     let identities = account.identities.iter().map(|(kind, value)| (name(*kind), id(value)));
+    let items_of = |bucket| {
+        let of_bucket = account.bucket_items.iter().filter(move |(of, _)| *of == bucket);
+        of_bucket.map(|(_, key)| Key(*key)).collect()
+    };
     let buckets = account.buckets.iter().map(|bucket| BucketBody {
         bucket: name(bucket.id),
         unit: name(bucket.unit),
@@ -178,6 +182,7 @@ pub(crate) fn account_body(account: AccountView) -> AccountBody {
             debt: Some(allowance.debt).filter(|&rule| rule != DebtRule::Net).map(DebtRule::word),
             owed: Some(allowance.owed).filter(|&units| units != 0).map(amount),
         }),
+        items: items_of(bucket.id),
     });
     let counters = account.counters.iter().map(|counter| CounterBody {
         counter: name(counter.id),

@@ -5,7 +5,7 @@ use crate::text::{
     AccountId, Begin, DebtRule, FirstStatus, Id, Key, Name, Period, Recurring, Status, Zone,
 };
 use schemars::JsonSchema;
-use scurry_ledger::{BUCKETS_MAX, ITEMS_MAX, Span};
+use scurry_ledger::{BUCKET_KEYS_MAX, BUCKETS_MAX, ITEMS_MAX, Span};
 use scurry_resp::IDENTITIES_MAX;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value, json};
@@ -47,6 +47,10 @@ pub(crate) struct BucketCreation {
     pub(crate) floor: Option<Amount<{ i64::MIN }, 0>>,
     /// Refills the bucket when a period begins: to its first credit unless told otherwise.
     pub(crate) allowance: Option<Allowance>,
+    /// Keys of the items that the bucket is for; without any it is for all.
+    #[serde(default)]
+    #[schemars(length(max = BUCKET_KEYS_MAX))]
+    pub(crate) items: Vec<Key>,
 }
 
 /// Recurring credit of a bucket: the rest expires when a period begins.
@@ -104,6 +108,10 @@ pub(crate) struct TopUp {
     pub(crate) floor: Option<Amount<{ i64::MIN }, 0>>,
     /// Of a bucket that is created by this.
     pub(crate) allowance: Option<Allowance>,
+    /// Keys of the items that a bucket created by this is for; without any it is for all.
+    #[serde(default)]
+    #[schemars(length(max = BUCKET_KEYS_MAX))]
+    pub(crate) items: Vec<Key>,
 }
 
 /// A correction of a bucket; below 0 it voids.
@@ -120,7 +128,7 @@ pub(crate) struct Adjustment {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(extend("if" = {}, "then" = any_of(something_of(
-    &["priority", "valid_from_ms", "floor"], &["valid_to_ms", "allowance"],
+    &["priority", "valid_from_ms", "floor", "items"], &["valid_to_ms", "allowance"],
 ))))]
 pub(crate) struct BucketChange {
     /// Lower ones burn first.
@@ -135,6 +143,9 @@ pub(crate) struct BucketChange {
     /// Members that are left out stay as they are. null: the bucket is not refilled any more.
     #[serde(default, deserialize_with = "present")]
     pub(crate) allowance: Option<Option<Allowance>>,
+    /// Keys of the items that the bucket is for from now on. []: it is for all.
+    #[schemars(length(max = BUCKET_KEYS_MAX))]
+    pub(crate) items: Option<Vec<Key>>,
 }
 
 /// A direct debit, all or nothing: of `unit` and `amount`, or of `items`.

@@ -152,7 +152,7 @@ pub(crate) fn find(input: &Input) -> Result<StoreRead, Problem> {
 pub(crate) fn create(input: &Input) -> Result<Request, Problem> {
     let body: AccountCreation = input.json()?;
     check_unique_names("buckets", "bucket", body.buckets.iter().map(|bucket| &bucket.bucket))?;
-    let mut buckets = Vec::new();
+    let (mut buckets, mut keys) = (Vec::new(), Vec::new());
     for (at, bucket) in body.buckets.into_iter().enumerate() {
         check_order(&format!("/buckets/{at}"), bucket.valid_from_ms, bucket.valid_to_ms)?;
         let attributes = BucketAttributes {
@@ -162,6 +162,7 @@ pub(crate) fn create(input: &Input) -> Result<Request, Problem> {
             floor: bucket.floor.map(i64::from),
             ..BucketAttributes::default()
         };
+        keys.extend(bucket.items.iter().map(|key| (at, key.0)));
         buckets.push(NewBucket {
             bucket: name(&bucket.bucket),
             unit: name(&bucket.unit),
@@ -178,6 +179,7 @@ pub(crate) fn create(input: &Input) -> Result<Request, Problem> {
         status: body.status.map_or(ledger::Status::Active, ledger::Status::from),
         identities: &identities,
         buckets: &buckets,
+        keys: &keys,
     };
     write(input, &Command::Create(create))
 }
@@ -222,6 +224,7 @@ pub(crate) fn top_up(input: &Input) -> Result<Request, Problem> {
             amount: body.amount.into(),
             unit: body.unit.as_ref().map(name),
             attributes: with_allowance(attributes, body.allowance.map(Some)),
+            keys: &body.items.iter().map(|key| key.0).collect::<Vec<_>>(),
         },
     )
 }
@@ -246,18 +249,20 @@ pub(crate) fn change_bucket(input: &Input) -> Result<Request, Problem> {
     let attributes = with_allowance(attributes, body.allowance);
     let bucket = path_name(input, "bucket")?;
     let txn = input.idempotency_key()?;
-    if attributes == BucketAttributes::default() {
-        let why = "must change something: priority, valid_from_ms, valid_to_ms, floor or allowance";
+    if attributes == BucketAttributes::default() && body.items.is_none() {
+        let why = "must change something: priority, valid_from_ms, valid_to_ms, floor, items or allowance";
         return Err(field_problem(FaultLocation::Body(""), why));
     }
     let txn = txn.as_str().as_bytes();
-    write(input, &Command::Bucket { txn, bucket, attributes, remove: false })
+    let keys = body.items.map(|items| items.iter().map(|key| key.0).collect::<Vec<_>>());
+    let keys = keys.as_deref();
+    write(input, &Command::Bucket { txn, bucket, attributes, keys, remove: false })
 }
 
 pub(crate) fn remove_bucket(input: &Input) -> Result<Request, Problem> {
     let (bucket, txn) = (path_name(input, "bucket")?, input.idempotency_key()?);
     let (txn, attributes) = (txn.as_str().as_bytes(), BucketAttributes::default());
-    write(input, &Command::Bucket { txn, bucket, attributes, remove: true })
+    write(input, &Command::Bucket { txn, bucket, attributes, keys: None, remove: true })
 }
 
 /// Returns the items of a debit or refund: at least one, and no key and unit twice.
@@ -392,11 +397,12 @@ pub(crate) fn remove_limit(input: &Input) -> Result<Request, Problem> {
 }
 
 pub(crate) fn check(input: &Input) -> Result<Request, Problem> {
-    let [unit, amount] = input.query(["unit", "amount"])?;
+    let [unit, amount, item] = input.query(["unit", "amount", "item"])?;
     let unit: Name = input.parameter("unit", unit)?;
+    let item = item.map(|item| input.item_key("item", &item)).transpose()?;
     let amount = input.number("amount", amount)?;
     let account = account(input)?.into_bytes();
-    Ok(Request::Read(Read::Check { account, unit: name(&unit), amount }))
+    Ok(Request::Read(Read::Check { account, unit: name(&unit), item, amount }))
 }
 
 pub(crate) fn get(input: &Input) -> Result<Request, Problem> {

@@ -5,6 +5,7 @@ use axum::body::Bytes;
 use axum::http::HeaderMap;
 use schemars::JsonSchema;
 use scurry_http::{FaultLocation, Problem, field_problem, query, read_json};
+use scurry_ledger::{ITEM_KEY_LEN_MAX, ItemKey};
 use scurry_server::Admitted;
 use serde::de::DeserializeOwned;
 
@@ -37,6 +38,15 @@ impl Input {
         names: [&str; N],
     ) -> Result<[Option<Vec<u8>>; N], Problem> {
         query::read(self.query.as_deref(), names).map_err(|problem| problem.at("/v1/"))
+    }
+
+    /// Returns the key of an item in the query.
+    pub(crate) fn item_key(&self, name: &'static str, value: &[u8]) -> Result<ItemKey, Problem> {
+        ItemKey::new(value).ok_or_else(|| {
+            let why =
+                format!("must be 1 to {ITEM_KEY_LEN_MAX} printable ASCII characters without space");
+            field_problem(FaultLocation::Parameter(name), &why)
+        })
     }
 
     /// Returns a required text of the query.

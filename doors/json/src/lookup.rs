@@ -278,6 +278,7 @@ mod tests {
             version: 12,
             identities: vec![(name(b"msisdn"), Id::new(b"417").expect("an id"))],
             buckets: vec![bucket],
+            bucket_items: Vec::new(),
             counters: Vec::new(),
             limits: vec![limit, sessions],
             sessions: Vec::new(),

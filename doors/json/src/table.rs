@@ -5,7 +5,7 @@ use crate::list_cursor::{Cursor, LIMIT_MAX};
 use crate::operation::{Method, OpenApiTag, Operation, OperationWork, Parameter, Retry, SchemaOf};
 use crate::quantity::BoundedInteger;
 use crate::statement::{self, ENTRIES_MAX, Position};
-use crate::text::{AccountId, Id, Name, Status};
+use crate::text::{AccountId, Id, Key, Name, Status};
 use crate::{answer, answers_from_replies, body, build, chain, holds, sessions, totals};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
@@ -288,6 +288,12 @@ pub(crate) static OPERATIONS: &[Operation] = &[
                 required: true,
                 schema: schema_of::<BoundedInteger<1>>,
                 description: "The amount.",
+            },
+            Parameter {
+                name: "item",
+                required: false,
+                schema: schema_of::<Key>,
+                description: "Key of the item that would get it; without one the buckets for some items do not count.",
             },
         ],
         work: OperationWork::Account(build::check, answers_from_replies::checked),

@@ -7,7 +7,7 @@ use scurry_codec::{
 use scurry_fuzz::frame::LOG_ID;
 use scurry_ledger::{
     Account, Change, Command, Create, Decision, ItemRequest, Limits, Name, NewBucket,
-    SessionRequest, Status, Time, decide_in_place,
+    SessionRequest, Time, decide_in_place,
 };
 use std::path::Path;
 
@@ -59,8 +59,7 @@ fn life() -> Vec<(&'static str, Change, Option<Account>)> {
         items,
         ..SessionRequest::default()
     };
-    let create =
-        Create { txn: None, status: Status::Active, identities: &identities, buckets: &buckets };
+    let create = Create { identities: &identities, ..Create::active(&buckets) };
     let commands = [
         ("create", Command::Create(create)),
         ("reserve", Command::Reserve(request(0, &asked))),

@@ -184,8 +184,8 @@ impl Store {
                 Some(session) => scurry_resp::session_map(reply, &account, session, now),
                 None => reply.null(),
             },
-            Read::Check { unit, amount, .. } => {
-                let checked = scurry_ledger::check(&account, unit, amount, now);
+            Read::Check { unit, item, amount, .. } => {
+                let checked = scurry_ledger::check(&account, (unit, item), amount, now);
                 assert!(checked.amount >= 0, "{checked:?}");
                 let suffices = checked.amount >= amount || checked.code == Code::ServiceDenied;
                 assert_eq!(checked.code != Code::CreditLimitReached, suffices, "{checked:?}");

@@ -325,6 +325,10 @@ impl Generator {
             let attributes = self.attributes();
             buckets.push(NewBucket { bucket: name(id), unit, amount, attributes });
         }
+        let mut keys = vec![];
+        for index in 0..buckets.len() {
+            keys.extend(self.keys().into_iter().map(|key| (index, key)));
+        }
         if self.random.one_in(40) {
             buckets.extend(buckets.first().copied());
         }
@@ -334,7 +338,7 @@ impl Generator {
             _ => Status::Active,
         };
         let txn = if self.random.one_in(3) { Some(self.txn()) } else { None };
-        Op::Create { txn, status, identities: self.identities(), buckets }
+        Op::Create { txn, status, identities: self.identities(), buckets, keys }
     }
 
     fn status(&mut self) -> Op {

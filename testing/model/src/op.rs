@@ -15,6 +15,7 @@ pub enum Op {
         status: Status,
         identities: Vec<(Name, Vec<u8>)>,
         buckets: Vec<NewBucket>,
+        keys: Vec<(usize, ItemKey)>,
     },
     Status {
         txn: Option<String>,
@@ -31,6 +32,7 @@ pub enum Op {
         amount: i64,
         unit: Option<Name>,
         with: BucketAttributes,
+        keys: Vec<ItemKey>,
     },
     Adjust {
         txn: String,
@@ -41,6 +43,7 @@ pub enum Op {
         txn: String,
         bucket: Name,
         with: BucketAttributes,
+        keys: Option<Vec<ItemKey>>,
         remove: bool,
     },
     Debit {
@@ -239,7 +242,7 @@ impl Op {
             attributes: BucketAttributes::default(),
         };
         let buckets = buckets.iter().map(new).collect();
-        Op::Create { txn: None, status: Status::Active, identities: vec![], buckets }
+        Op::Create { txn: None, status: Status::Active, identities: vec![], buckets, keys: vec![] }
     }
 
     /// Sets the status.
@@ -250,12 +253,19 @@ impl Op {
     /// Tops up an existing bucket.
     pub fn topup(txn: &str, bucket: &str, amount: i64) -> Op {
         let with = BucketAttributes::default();
-        Op::TopUp { txn: txn.to_string(), bucket: name(bucket), amount, unit: None, with }
+        Op::TopUp {
+            txn: txn.to_string(),
+            bucket: name(bucket),
+            amount,
+            unit: None,
+            with,
+            keys: vec![],
+        }
     }
 
     /// Changes attributes of a bucket.
     pub fn bucket(txn: &str, bucket: &str, with: BucketAttributes) -> Op {
-        Op::Bucket { txn: txn.to_string(), bucket: name(bucket), with, remove: false }
+        Op::Bucket { txn: txn.to_string(), bucket: name(bucket), with, keys: None, remove: false }
     }
 
     /// Adjusts a bucket.
@@ -359,11 +369,12 @@ impl Op {
             _ => vec![],
         };
         run(&match self {
-            Op::Create { txn, status, buckets, .. } => Command::Create(Create {
+            Op::Create { txn, status, buckets, keys, .. } => Command::Create(Create {
                 txn: txn.as_ref().map(String::as_bytes),
                 status: *status,
                 identities: &pairs,
                 buckets,
+                keys,
             }),
             Op::Status { txn, status, .. } => Command::Status {
                 txn: txn.as_ref().map(String::as_bytes),
@@ -373,20 +384,22 @@ impl Op {
             Op::Delete { force, if_txn } => {
                 Command::Delete { force: *force, if_txn: if_txn.as_ref().map(String::as_bytes) }
             }
-            Op::TopUp { txn, bucket, amount, unit, with } => Command::TopUp {
+            Op::TopUp { txn, bucket, amount, unit, with, keys } => Command::TopUp {
                 txn: txn.as_bytes(),
                 bucket: *bucket,
                 amount: *amount,
                 unit: *unit,
                 attributes: *with,
+                keys,
             },
             Op::Adjust { txn, bucket, amount } => {
                 Command::Adjust { txn: txn.as_bytes(), bucket: *bucket, amount: *amount }
             }
-            Op::Bucket { txn, bucket, with, remove } => Command::Bucket {
+            Op::Bucket { txn, bucket, with, keys, remove } => Command::Bucket {
                 txn: txn.as_bytes(),
                 bucket: *bucket,
                 attributes: *with,
+                keys: keys.as_deref(),
                 remove: *remove,
             },
             Op::Debit { txn, unit, amount } => {

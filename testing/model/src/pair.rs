@@ -219,9 +219,11 @@ impl Pair {
         same("view_in_place", &in_place.as_ref(), &Some(seen))?;
         validate(seen, now).map_err(|violation| format!("view: {violation}"))?;
         for bucket in &seen.buckets {
-            let (ledger, model) =
-                (check(seen, bucket.unit, 3, at), self.model.check(at, bucket.unit, 3));
-            same("CHECK", &Some(ledger), &model)?;
+            for item in [None, Some(1.into())] {
+                let of = (bucket.unit, item);
+                let (ledger, model) = (check(seen, of, 3, at), self.model.check(at, of, 3));
+                same("CHECK", &Some(ledger), &model)?;
+            }
         }
         Ok(())
     }

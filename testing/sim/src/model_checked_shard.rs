@@ -252,7 +252,8 @@ impl ModelCheckedShard<'_> {
 
     /// Takes an account through its life: creates it if the key is free, closes it, then deletes it.
     fn account_among_keys(&mut self, bytes: &[u8], now: Time) -> CheckResult {
-        let create = Create { txn: None, status: Status::Active, identities: &[], buckets: &[] };
+        let buckets = [];
+        let create = Create::active(&buckets);
         let held = self.world.keys.at(now.0, bytes).cloned();
         let is_closed = self.world.closed.contains(bytes);
         let command = match held {

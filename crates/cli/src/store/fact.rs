@@ -74,6 +74,10 @@ fn fact(op: &Op) -> Fact {
         Op::Expire(of) => ("expire", posting(of)),
         Op::SetAllowance(of) => ("set-allowance", allowance(of)),
         Op::EndAllowance(bucket) => ("end-allowance", vec![("bucket", json!(bucket.0))]),
+        Op::SetBucketKeys(of) => {
+            let keys: Vec<String> = of.keys.iter().map(ToString::to_string).collect();
+            ("set-bucket-items", vec![("bucket", json!(of.bucket.0)), ("items", json!(keys))])
+        }
         Op::BeginPeriod { bucket, period_start, carried } => {
             let start = ("period_start_ms", time(*period_start));
             let carried = ("carried", json!(carried));

@@ -8,7 +8,7 @@ use scurry_engine::{
     recover,
 };
 use scurry_ledger::{
-    BucketAttributes, Command, Create, ItemRequest, Name, NewBucket, SessionRequest, Status, Time,
+    BucketAttributes, Command, Create, ItemRequest, Name, NewBucket, SessionRequest, Time,
 };
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -136,8 +136,8 @@ impl Core {
             amount,
             attributes: BucketAttributes::default(),
         };
-        let create =
-            Create { txn: None, status: Status::Active, identities: &[], buckets: &[bucket] };
+        let buckets = [bucket];
+        let create = Create::active(&buckets);
         self.execute(account, &Command::Create(create));
     }
 

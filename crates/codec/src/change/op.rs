@@ -5,6 +5,7 @@ use super::limit::{put_counter_cycle, put_cycle, put_limit};
 use super::remembered::{put_denied, put_items_debited, put_tombstone, put_transaction};
 use crate::pen::{FieldWriter, ShortFields};
 use crate::session_terms::terms_to_bits;
+use alloc::string::ToString;
 use scurry_ledger::{Allowance, BucketTerms, Cause, ItemAt, ItemKey, Op, Posting, SessionAt, Time};
 
 /// Numbers of the ops. Persisted: a new op takes the next number, and no number is reused.
@@ -61,6 +62,7 @@ pub(super) mod number {
     pub(in crate::change) const TRANSIT: u8 = 75;
     pub(in crate::change) const FORGET_RECEIPT: u8 = 76;
     pub(in crate::change) const FALL_SHORT: u8 = 77;
+    pub(in crate::change) const SET_BUCKET_KEYS: u8 = 78;
     pub(in crate::change) const SET_ALLOWANCE_WITH_TERMS: u8 = 73;
     pub(in crate::change) const UNCOUNT_USE_OF_PART: u8 = 74;
 }
@@ -199,6 +201,17 @@ fn put_rarer(pen: &mut FieldWriter<'_>, op: &Op, at: Time, touched: &mut Touched
                 });
             }
             touched.note(*bucket);
+        }
+        Op::SetBucketKeys(set) => {
+            pen.fields(|line| {
+                line.byte(number::SET_BUCKET_KEYS);
+                line.varint(u64::from(set.bucket.0));
+                line.varint(set.keys.len() as u64);
+            });
+            for key in &set.keys {
+                pen.string(key.to_string().as_bytes());
+            }
+            touched.note(set.bucket);
         }
         Op::EndAllowance(bucket) => {
             pen.fields(|line| {

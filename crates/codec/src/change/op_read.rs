@@ -9,8 +9,9 @@ use crate::cursor::Cursor;
 use crate::session_terms::terms_from_bits;
 use alloc::boxed::Box;
 use scurry_ledger::{
-    Allowance, BucketNo, BucketTerms, DebtRule, ItemAt, ItemId, ItemKey, LateAnswer, LimitAt, Op,
-    PackedAnswer, Posting, SessionAt, Standing, Status, Time, UnitAmount,
+    Allowance, BUCKET_KEYS_MAX, BucketKeys, BucketNo, BucketTerms, DebtRule, ItemAt, ItemId,
+    ItemKey, LateAnswer, LimitAt, Op, PackedAnswer, Posting, SessionAt, Standing, Status, Time,
+    UnitAmount,
 };
 
 /// Reads one op and passes it on. Each kind has its own call of `facts`: an op is large, so only the bytes of its kind
@@ -113,6 +114,15 @@ fn take_rarer(
         number::SET_ALLOWANCE => facts.visit(Op::SetAllowance(take_allowance(from, at)?)),
         number::SET_ALLOWANCE_WITH_TERMS => {
             facts.visit(Op::SetAllowance(take_allowance_with_terms(from, at)?))
+        }
+        number::SET_BUCKET_KEYS => {
+            let (bucket, count) = (take_bucket(from)?, from.varint()?);
+            if count > BUCKET_KEYS_MAX as u64 {
+                return Err(Malformed::Number.into());
+            }
+            let key = |_| ItemKey::new(from.string()?).ok_or(Malformed::Id);
+            let keys = (0..count).map(key).collect::<Result<_, _>>()?;
+            facts.visit(Op::SetBucketKeys(Box::new(BucketKeys { bucket, keys })));
         }
         number::END_ALLOWANCE => facts.visit(Op::EndAllowance(take_bucket(from)?)),
         number::BEGIN_PERIOD => facts.visit(Op::BeginPeriod {

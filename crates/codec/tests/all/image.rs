@@ -41,8 +41,7 @@ fn full() -> Account {
     let attributes = BucketAttributes { period, clock, refill, ..buckets[1].attributes };
     buckets[1].attributes = attributes;
     let identities = [(name("msisdn"), &b"15550100"[..])];
-    let create =
-        Create { txn: None, status: Status::Active, identities: &identities, buckets: &buckets };
+    let create = Create { identities: &identities, ..Create::active(&buckets) };
     run(&mut account, 1_700_000_000_000, Command::Create(create));
     let item = ItemRequest {
         key: 7.into(),

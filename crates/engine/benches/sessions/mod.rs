@@ -3,7 +3,7 @@
 use rustix::time::{ClockId, clock_gettime};
 use scurry_engine::{Key, Outcome, Shard};
 use scurry_ledger::{
-    BucketAttributes, Command, Create, ItemRequest, Name, NewBucket, SessionRequest, Status, Time,
+    BucketAttributes, Command, Create, ItemRequest, Name, NewBucket, SessionRequest, Time,
 };
 use std::error::Error;
 use std::hint::black_box;
@@ -123,7 +123,7 @@ pub(crate) fn populate(shard: &mut Shard, accounts: u64) -> Result<(), Box<dyn E
             attributes: BucketAttributes { priority: Some(priority), ..Default::default() },
         });
     }
-    let create = Create { txn: None, status: Status::Active, identities: &[], buckets: &buckets };
+    let create = Create::active(&buckets);
     for number in 0..accounts {
         let id = account_id(number);
         let key = shard.key(&id);

@@ -87,6 +87,9 @@ fn event(op: &Op, behind: &[Op], origin: &Origin) -> Option<Event> {
         Op::RemoveBucket { bucket, named } => {
             Event::BucketRemoved { bucket: *bucket, named: *named }
         }
+        Op::SetBucketKeys(set) => {
+            Event::BucketItemsSet { bucket: set.bucket, keys: set.keys.clone() }
+        }
         Op::SetCounter { id, unit, value, .. } => {
             Event::CounterSet { id: *id, unit: *unit, value: *value }
         }

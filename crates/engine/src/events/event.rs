@@ -72,6 +72,13 @@ pub enum Event {
         /// The amount.
         amount: i64,
     },
+    /// The items that a bucket is for were set; without a key it is for all.
+    BucketItemsSet {
+        /// Serial number of the bucket.
+        bucket: BucketNo,
+        /// Keys of the items.
+        keys: Vec<ItemKey>,
+    },
     /// A session was opened.
     SessionOpened {
         /// The session.
@@ -239,6 +246,7 @@ impl Event {
             Event::LimitSet { .. } => "limit-set",
             Event::LimitRemoved(_) => "limit-removed",
             Event::LimitReached { .. } => "limit",
+            Event::BucketItemsSet { .. } => "bucket-items",
             Event::SessionOpened { .. } => "session-opened",
             Event::SessionEnded(Ending::Closed, _) => "session-closed",
             Event::SessionEnded(Ending::Released, _) => "session-released",
@@ -259,6 +267,7 @@ impl Event {
     pub const fn bucket(&self) -> Option<BucketNo> {
         match self {
             Event::BucketChanged { bucket, .. }
+            | Event::BucketItemsSet { bucket, .. }
             | Event::BucketRemoved { bucket, .. }
             | Event::Low { bucket, .. }
             | Event::Restored { bucket, .. } => Some(*bucket),

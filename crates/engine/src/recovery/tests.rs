@@ -299,7 +299,8 @@ fn shard_of_everything(config: &Config, keys: &[String]) -> Shard {
         let identity = number.to_string();
         let identities = [(name("msisdn"), identity.as_bytes())];
         let identities = if number % 11 == 0 { &identities[..] } else { &[] };
-        let create = Create { txn: None, status: Status::Active, identities, buckets: &[bucket] };
+        let buckets = [bucket];
+        let create = Create { identities, ..Create::active(&buckets) };
         let mut run = |command: &Command<'_>| {
             let outcome = shard.execute(START, key, command);
             assert!(matches!(outcome, Outcome::Answer { replayed: false, .. }), "{outcome:?}");

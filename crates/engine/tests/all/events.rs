@@ -277,8 +277,7 @@ fn every_session_that_ends_is_told_by_its_id_and_how_it_ended() {
         };
         let attributes = BucketAttributes::default();
         let buckets = [NewBucket { bucket: name("b"), unit: name("cent"), amount: 10, attributes }];
-        let create =
-            Create { txn: None, status: Status::Active, identities: &[], buckets: &buckets };
+        let create = Create::active(&buckets);
         run(NOW, &Command::Create(create));
         let unit = name("cent");
         let items =
@@ -591,8 +590,7 @@ impl Store {
     fn create(&mut self, account: &str, amount: i64) {
         let attributes = BucketAttributes::default();
         let buckets = [NewBucket { bucket: name("b"), unit: name("cent"), amount, attributes }];
-        let create =
-            Create { txn: None, status: Status::Active, identities: &[], buckets: &buckets };
+        let create = Create::active(&buckets);
         self.execute(account, &Command::Create(create));
     }
 
@@ -843,7 +841,10 @@ fn a_unit_leaves_out_what_is_of_another_one() {
     store.create("a", 100);
     let attributes = BucketAttributes::default();
     let (bucket, unit) = (name("o"), Some(name("octet")));
-    store.execute("a", &Command::TopUp { txn: b"t", bucket, amount: 7, unit, attributes });
+    store.execute(
+        "a",
+        &Command::TopUp { txn: b"t", bucket, amount: 7, unit, attributes, keys: &[] },
+    );
     let durable = store.sync();
     let told = |unit: &str| {
         let wanted = EventFilter { unit: Some(name(unit)), ..EVERYTHING };

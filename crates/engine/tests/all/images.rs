@@ -28,7 +28,8 @@ fn source_of(config: Config) -> Shard {
     let mut shard = Shard::new(config);
     let attributes = BucketAttributes::default();
     let bucket = NewBucket { bucket: name("main"), unit: name("octets"), amount: 100, attributes };
-    let create = Create { txn: None, status: Status::Active, identities: &[], buckets: &[bucket] };
+    let buckets = [bucket];
+    let create = Create::active(&buckets);
     run(&mut shard, START, &Command::Create(create));
     run(&mut shard, START, &reserve(&[item()]));
     shard
@@ -203,7 +204,8 @@ fn rich(debits: u32, sessions: u32) -> Shard {
     let attributes = BucketAttributes::default();
     let amount = 1_000_000_000;
     let bucket = NewBucket { bucket: name("main"), unit: name("octets"), amount, attributes };
-    let create = Create { txn: None, status: Status::Active, identities: &[], buckets: &[bucket] };
+    let buckets = [bucket];
+    let create = Create::active(&buckets);
     run(&mut shard, START, &Command::Create(create));
     busy(&mut shard, debits, sessions);
     shard

@@ -103,12 +103,7 @@ fn a_list_shows_every_account_that_stays_once_and_as_it_is() {
             let outcome = shard.execute(NOW, shard.key(id.as_bytes()), command);
             assert!(matches!(outcome, Outcome::Answer { .. }), "{id}: {outcome:?}");
         };
-        let create = Command::Create(Create {
-            txn: None,
-            status: Status::Active,
-            identities: &[],
-            buckets: &[],
-        });
+        let create = Command::Create(Create::active(&[]));
         let status = |status| Command::Status { txn: None, status, identities: &[] };
         for n in 0..600 {
             run(&mut shard, &format!("stay:{n}"), &create);

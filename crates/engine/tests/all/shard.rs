@@ -5,7 +5,7 @@ use scurry_engine::{
 };
 use scurry_ledger::{
     Answer, BucketAttributes, Change, Code, Command, Create, ItemRequest, Limits, Name, NewBucket,
-    SessionOptions, SessionRequest, Status, Time, validate,
+    SessionOptions, SessionRequest, Time, validate,
 };
 
 const START: Time = Time(1_700_000_000_000);
@@ -21,7 +21,8 @@ fn create(shard: &mut Shard, account: &str, amount: i64) {
         amount,
         attributes: BucketAttributes::default(),
     };
-    let create = Create { txn: None, status: Status::Active, identities: &[], buckets: &[bucket] };
+    let buckets = [bucket];
+    let create = Create::active(&buckets);
     let outcome = shard.execute(START, shard.key(account.as_bytes()), &Command::Create(create));
     assert!(matches!(outcome, Outcome::Answer { replayed: false, .. }), "{outcome:?}");
 }
@@ -253,7 +254,7 @@ fn an_account_with_two_buckets_and_a_session_takes_at_most_400_bytes() {
         attributes: BucketAttributes { priority: Some(priority), ..Default::default() },
     };
     let buckets = [bucket("main", 10), bucket("bonus", 5)];
-    let create = Create { txn: None, status: Status::Active, identities: &[], buckets: &buckets };
+    let create = Create::active(&buckets);
     let accounts = 10_000;
     for index in 0..accounts {
         let account = format!("acc:{index:07}");

@@ -47,7 +47,8 @@ fn name(text: &[u8]) -> Name {
 fn create(shard: &mut Shard, account: Key<'_>) {
     let attributes = BucketAttributes { floor: Some(-1_000), ..BucketAttributes::default() };
     let bucket = NewBucket { bucket: name(b"main"), unit: name(b"octets"), amount: 0, attributes };
-    let create = Create { txn: None, status: Status::Active, identities: &[], buckets: &[bucket] };
+    let buckets = [bucket];
+    let create = Create::active(&buckets);
     run(shard, START, account, &Command::Create(create));
 }
 

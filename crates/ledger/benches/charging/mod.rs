@@ -3,7 +3,7 @@
 
 use scurry_ledger::{
     Account, BucketAttributes, Command, Create, Decision, ItemRequest, Limits, Name, NewBucket,
-    SessionRequest, Status, Time, decide_in_place,
+    SessionRequest, Time, decide_in_place,
 };
 
 /// Time at which every command runs.
@@ -39,7 +39,7 @@ pub(crate) fn account(limits: &Limits) -> Account {
     };
     let buckets = [bucket("main", 10), bucket("bonus", 5)];
     let mut account = None;
-    let create = Create { txn: None, status: Status::Active, identities: &[], buckets: &buckets };
+    let create = Create::active(&buckets);
     run(&mut account, &Command::Create(create), limits);
     let first = [ItemRequest { used: None, ..items()[0] }];
     let Command::Update(request) = update(0, &first) else { unreachable!("it is an UPDATE") };

@@ -7,9 +7,11 @@ use super::transaction::{BalanceOutcome, check_body, check_room, remember};
 use super::{Outcome, Step, fields, reject};
 use crate::digest::CommandBody;
 use crate::{
-    Allowance, Answer, BucketAttributes, BucketNo, BucketTerms, Code, Create, Cycle, Id, Name, Op,
-    Period, Posting, Status, Time,
+    Allowance, Answer, BucketAttributes, BucketKeys, BucketNo, BucketTerms, Code, Create, Cycle,
+    Id, ItemKey, Name, Op, Period, Posting, Status, Time,
 };
+use alloc::boxed::Box;
+use alloc::vec::Vec;
 
 /// Returns the terms of a new bucket.
 pub(super) fn new_terms(attributes: &BucketAttributes) -> BucketTerms {
@@ -61,10 +63,14 @@ pub(super) fn create(
     for (kind, value) in create.identities {
         set_identity(draft, *kind, value);
     }
-    for new in create.buckets {
+    for (index, new) in create.buckets.iter().enumerate() {
         let no = BucketNo(draft.account().next_bucket);
         let terms = new_terms(&new.attributes);
         draft.record(Op::AddBucket { id: new.bucket, unit: new.unit, terms });
+        let keys: Vec<ItemKey> = create.keys_of(index).collect();
+        if !keys.is_empty() {
+            draft.record(Op::SetBucketKeys(Box::new(BucketKeys { bucket: no, keys })));
+        }
         let allowance = new_allowance(no, new.amount, &new.attributes, draft.now);
         if let Some(allowance) = allowance {
             draft.record_allowance(allowance)?;

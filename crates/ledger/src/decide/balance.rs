@@ -12,10 +12,11 @@ use super::{Outcome, Step, limit, reject};
 use crate::carried::Taken;
 use crate::digest::CommandBody;
 use crate::{
-    Allowance, Answer, Bucket, BucketAttributes, BucketNo, BucketTerms, Cause, Code, Command,
-    Cycle, DebitPart, DebitedItem, DebtRule, ItemAmount, LimitTerms, Name, Op, Period, PeriodClock,
-    Posting, Status, Time, Transaction,
+    Allowance, Answer, Bucket, BucketAttributes, BucketKeys, BucketNo, BucketTerms, Cause, Code,
+    Command, Cycle, DebitPart, DebitedItem, DebtRule, ItemAmount, ItemKey, LimitTerms, Name, Op,
+    Period, PeriodClock, Posting, Status, Time, Transaction,
 };
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 pub(super) fn run(
@@ -40,12 +41,13 @@ pub(super) fn run(
         return Ok(Outcome::Replay(answer_of(&known)));
     }
     let done = match *command {
-        Command::TopUp { bucket, amount, unit, ref attributes, .. } => {
-            topup(draft, bucket, amount, unit, attributes)?
+        Command::TopUp { bucket, amount, unit, ref attributes, keys, .. } => {
+            topup(draft, bucket, amount, unit, (attributes, keys))?
         }
         Command::Adjust { bucket, amount, .. } => adjust(draft, bucket, amount)?,
-        Command::Bucket { bucket, ref attributes, remove, .. } => {
-            change_bucket(draft, bucket, attributes, remove)?
+        Command::Bucket { bucket, remove: true, .. } => remove_bucket(draft, bucket)?,
+        Command::Bucket { bucket, ref attributes, keys, .. } => {
+            change_bucket(draft, bucket, attributes, keys)?
         }
         Command::Debit { unit, amount, .. } => debit(draft, unit, amount)?,
         Command::DebitItems { items, .. } => debit_items(draft, items)?,
@@ -120,13 +122,13 @@ pub(super) fn topup(
     id: Name,
     amount: i64,
     unit: Option<Name>,
-    attributes: &BucketAttributes,
+    (attributes, keys): (&BucketAttributes, &[ItemKey]),
 ) -> Step<BalanceOutcome> {
     check_end(attributes, draft.now)?;
     let existing = draft.account().bucket(id).copied();
     let no = match (&existing, unit) {
         (Some(bucket), unit) => {
-            check_topup(bucket, unit, attributes, draft.now)?;
+            check_topup(bucket, unit, (attributes, keys), draft.now)?;
             bucket.no
         }
         (None, None) => return find(draft, id).map(|_| BalanceOutcome::ok(0)),
@@ -149,6 +151,9 @@ pub(super) fn topup(
     match (&existing, unit, attributes.valid_to) {
         (None, Some(unit), _) => {
             draft.record(Op::AddBucket { id, unit, terms: new_terms(attributes) });
+            if !keys.is_empty() {
+                set_keys(draft, no, keys);
+            }
             if let Some(allowance) = new_allowance(no, amount, attributes, draft.now) {
                 draft.record_allowance(allowance)?;
             }
@@ -234,7 +239,7 @@ fn spent_to_remove(draft: &Draft<'_>) -> Step<Vec<Op>> {
 fn check_topup(
     bucket: &Bucket,
     unit: Option<Name>,
-    attributes: &BucketAttributes,
+    (attributes, keys): (&BucketAttributes, &[ItemKey]),
     now: Time,
 ) -> Step<()> {
     if unit.is_some_and(|unit| unit != bucket.unit) {
@@ -254,6 +259,9 @@ fn check_topup(
     }
     if attributes.period.is_some() {
         return reject(Code::Invalid, "the bucket exists: change PERIOD with SCUR.BUCKET");
+    }
+    if !keys.is_empty() {
+        return reject(Code::Invalid, "the bucket exists: change ITEM with SCUR.BUCKET");
     }
     let valid_to = attributes.valid_to.unwrap_or(bucket.valid_to);
     check_order(&BucketTerms { valid_to, ..terms_of(bucket) })?;
@@ -282,26 +290,33 @@ fn adjust(draft: &mut Draft<'_>, id: Name, amount: i64) -> Step<BalanceOutcome> 
     Ok(BalanceOutcome::ok(draft.bucket(bucket.no).available))
 }
 
+fn remove_bucket(draft: &mut Draft<'_>, id: Name) -> Step<BalanceOutcome> {
+    let bucket = find(draft, id)?;
+    if bucket.available != 0 || bucket.held != 0 {
+        return reject(
+            Code::NotEmpty,
+            "the bucket is not empty: bring it to 0 with SCUR.ADJUST first",
+        );
+    }
+    check_room(draft)?;
+    let named = Some((bucket.id, bucket.unit));
+    draft.record(Op::RemoveBucket { bucket: bucket.no, named });
+    Ok(BalanceOutcome::ok(0))
+}
+
+/// Records the keys of the items that a bucket is for.
+fn set_keys(draft: &mut Draft<'_>, bucket: BucketNo, keys: &[ItemKey]) {
+    draft.record(Op::SetBucketKeys(Box::new(BucketKeys { bucket, keys: keys.to_vec() })));
+}
+
 fn change_bucket(
     draft: &mut Draft<'_>,
     id: Name,
     attributes: &BucketAttributes,
-    remove: bool,
+    keys: Option<&[ItemKey]>,
 ) -> Step<BalanceOutcome> {
     check_end(attributes, draft.now)?;
     let bucket = find(draft, id)?;
-    if remove {
-        if bucket.available != 0 || bucket.held != 0 {
-            return reject(
-                Code::NotEmpty,
-                "the bucket is not empty: bring it to 0 with SCUR.ADJUST first",
-            );
-        }
-        check_room(draft)?;
-        let named = Some((bucket.id, bucket.unit));
-        draft.record(Op::RemoveBucket { bucket: bucket.no, named });
-        return Ok(BalanceOutcome::ok(0));
-    }
     let old = terms_of(&bucket);
     let terms = BucketTerms {
         priority: attributes.priority.unwrap_or(old.priority),
@@ -315,9 +330,12 @@ fn change_bucket(
     if attributes.floor.is_some_and(|floor| floor > bucket.available) {
         return Ok(BalanceOutcome::beyond_credit(bucket.available, Cause::Bucket(bucket.id)));
     }
-    // A change of PERIOD alone needs no `SetBucket`.
-    if terms != old || attributes.period.is_none() {
+    // A change of PERIOD or of the keys alone needs no `SetBucket`.
+    if terms != old || (attributes.period.is_none() && keys.is_none()) {
         draft.record(Op::SetBucket { bucket: bucket.no, terms });
+    }
+    if let Some(keys) = keys {
+        set_keys(draft, bucket.no, keys);
     }
     match allowance {
         Some(allowance) => {
@@ -441,8 +459,8 @@ fn debit_one(
     if grantable(draft.account(), counting, draft.now) < amount {
         return Ok(Some(shortage(draft.account(), counting, amount, draft.now)));
     }
-    let burn = burn_order(draft.account(), counting.unit, draft.now);
-    let postings = debit_parts(draft, &burn, amount);
+    let burn = burn_order(draft.account(), counting, draft.now);
+    let postings = debit_parts(draft.account(), &burn, amount);
     parts.reserve(burn.len());
     for posting in postings {
         let Posting { bucket, amount } = posting;

@@ -3,9 +3,9 @@
 use super::{Step, reject};
 use crate::remembered::RECEIPT;
 use crate::{
-    ACCOUNT_ID_LEN_MAX, Bound, BucketAttributes, Code, Command, Create, Cycle, Id, ItemAmount,
-    ItemRequest, LimitSubject, LimitTerms, Limits, NewBucket, Period, PeriodClock, Rejection,
-    SessionRequest, Span, Status, Time, Transfer, WindowTerms, Zone,
+    ACCOUNT_ID_LEN_MAX, BUCKET_KEYS_MAX, Bound, BucketAttributes, Code, Command, Create, Cycle, Id,
+    ItemAmount, ItemKey, ItemRequest, LimitSubject, LimitTerms, Limits, NewBucket, Period,
+    PeriodClock, Rejection, SessionRequest, Span, Status, Time, Transfer, WindowTerms, Zone,
 };
 
 fn invalid<T>(why: &'static str) -> Step<T> {
@@ -43,9 +43,10 @@ pub(super) fn check(command: &Command<'_>, limits: &Limits) -> Step<()> {
             if_txn.map_or(Ok(()), transaction_id)?;
             require(*force || if_txn.is_none(), "IFTXN goes with FORCE: its id is remembered")
         }
-        Command::TopUp { txn, amount, attributes, .. } => {
+        Command::TopUp { txn, amount, attributes, keys, .. } => {
             transaction_id(txn)?;
             at_least_one(*amount)?;
+            check_keys(keys.iter().copied())?;
             check_attributes(attributes)?;
             check_allowance(attributes)
         }
@@ -54,13 +55,14 @@ pub(super) fn check(command: &Command<'_>, limits: &Limits) -> Step<()> {
             require(*amount != 0, "amount must not be 0")?;
             require(*amount != i64::MIN, "amount must be at least -9223372036854775807")
         }
-        Command::Bucket { txn, attributes, remove, .. } => {
+        Command::Bucket { txn, attributes, keys, remove, .. } => {
             transaction_id(txn)?;
-            let changes = *attributes != BucketAttributes::default();
+            let changes = *attributes != BucketAttributes::default() || keys.is_some();
             require(
                 changes != *remove,
-                "name PRIORITY, FROM, TO, FLOOR or PERIOD, or REMOVE alone",
+                "name PRIORITY, FROM, TO, FLOOR, ITEM, ANYITEM or PERIOD, or REMOVE alone",
             )?;
+            check_keys(keys.unwrap_or(&[]).iter().copied())?;
             check_attributes(attributes)?;
             check_allowance(attributes)
         }
@@ -159,8 +161,24 @@ fn check_create(create: &Create<'_>, limits: &Limits) -> Step<()> {
             !has_period || attributes.refill.unwrap_or(*amount) >= 1,
             "AMOUNT must be at least 1, where the first credit is 0",
         )?;
+        check_keys(create.keys_of(index))?;
     }
     Ok(())
+}
+
+/// Checks the keys of the items that a bucket is for.
+fn check_keys(keys: impl Iterator<Item = ItemKey> + Clone) -> Step<()> {
+    within(
+        keys.clone().count(),
+        ("bucket_keys_max", BUCKET_KEYS_MAX),
+        "the bucket has more items",
+    )?;
+    let mut others = keys.clone();
+    let twice = keys.clone().any(|key| {
+        others.next();
+        others.clone().any(|other| other == key)
+    });
+    require(!twice, "an item is listed twice")
 }
 
 fn check_allowance(attributes: &BucketAttributes) -> Step<()> {

@@ -152,7 +152,7 @@ fn receive(
     if draft.account().status == Status::Closed {
         return reject(Code::NotApplicable, "the account is closed: nothing is credited any more");
     }
-    let done = topup(draft, bucket, amount, Some(unit), &BucketAttributes::default())?;
+    let done = topup(draft, bucket, amount, Some(unit), (&BucketAttributes::default(), &[]))?;
     let transaction = Transaction {
         id: Id::new(receipt).unwrap_or(Id::EMPTY),
         forget_at: KEPT,

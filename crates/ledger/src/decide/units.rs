@@ -14,9 +14,12 @@ use smallvec::SmallVec;
 /// Serial numbers of buckets in burn order.
 type Burn = SmallVec<[BucketNo; 4]>;
 
-/// Returns the valid buckets of a unit in burn order: (priority, valid_to with none last, created, id).
-pub(super) fn burn_order(account: &Account, unit: Name, now: Time) -> Burn {
-    sorted_to_burn(account, |bucket| bucket.unit == unit && bucket.is_valid(now))
+/// Returns the valid buckets that units of an item may come from, in burn order: (priority, valid_to with none last,
+/// created, id).
+pub(super) fn burn_order(account: &Account, of: CountedUnits, now: Time) -> Burn {
+    sorted_to_burn(account, |bucket| {
+        bucket.unit == of.unit && bucket.is_valid(now) && account.may_use(bucket.no, of.item)
+    })
 }
 
 /// Returns the buckets of a unit that are in debt, valid or not, other than one, sorted as burn order does.
@@ -45,18 +48,22 @@ fn burns_before(bucket: &Bucket, other: &Bucket) -> bool {
     }
 }
 
-/// Returns the sum that the valid buckets of a unit can give less what the unit owes in any of its buckets, between 0
-/// and the largest i64, and the first bucket in burn order that can give something, with that amount. In most cases the
+/// Returns the sum that the valid buckets which an item may use can give less what the unit owes in any of its buckets,
+/// between 0 and the largest i64, and the first bucket in burn order that can give something, with that amount. In most cases the
 /// first bucket gives all that is requested, so no sort is needed.
 #[inline]
-fn grantable_and_first(account: &Account, unit: Name, now: Time) -> (i64, Option<(BucketNo, i64)>) {
+fn grantable_and_first(
+    account: &Account,
+    of: CountedUnits,
+    now: Time,
+) -> (i64, Option<(BucketNo, i64)>) {
     let mut sum: i128 = 0;
     let mut first: Option<(&Bucket, i128)> = None;
-    for bucket in account.buckets.iter().filter(|b| b.unit == unit) {
+    for bucket in account.buckets.iter().filter(|b| b.unit == of.unit) {
         let above_floor = i128::from(bucket.available) - i128::from(bucket.floor);
         if above_floor < 0 {
             sum += above_floor;
-        } else if above_floor > 0 && bucket.is_valid(now) {
+        } else if above_floor > 0 && bucket.is_valid(now) && account.may_use(bucket.no, of.item) {
             sum += above_floor;
             if first.is_none_or(|(other, _)| burns_before(bucket, other)) {
                 first = Some((bucket, above_floor));
@@ -75,24 +82,25 @@ fn headroom(bucket: &Bucket) -> i64 {
 /// Returns the amount of a unit that could be granted now, at most the largest i64: the minimum of what the buckets
 /// have beyond debts and what each limit leaves.
 pub(crate) fn grantable(account: &Account, of: CountedUnits, now: Time) -> i64 {
-    let (in_buckets, _) = grantable_and_first(account, of.unit, now);
+    let (in_buckets, _) = grantable_and_first(account, of, now);
     tightest(account, of, now).map_or(in_buckets, |(_, left)| left.min(in_buckets))
 }
 
-/// Returns what the buckets of a unit have beyond debts, at most the largest i64.
-pub(super) fn in_buckets(account: &Account, unit: Name, now: Time) -> i64 {
-    grantable_and_first(account, unit, now).0
+/// Returns what the buckets that an item may use have beyond debts, at most the largest i64.
+fn in_buckets(account: &Account, of: CountedUnits, now: Time) -> i64 {
+    grantable_and_first(account, of, now).0
 }
 
 /// Returns the cause of a denial of an amount for lack of a unit: a limit if it leaves less than the buckets have.
 #[cold]
 pub(crate) fn shortage(account: &Account, of: CountedUnits, amount: i64, now: Time) -> Cause {
     if let Some((id, left)) = tightest(account, of, now)
-        && left < in_buckets(account, of.unit, now)
+        && left < in_buckets(account, of, now)
     {
         return Cause::Limit { id, allowed_at: allowed_at(account, &[(of, amount)], now) };
     }
-    let has_one = account.buckets.iter().any(|bucket| bucket.unit == of.unit);
+    let may_use = |bucket: &Bucket| account.may_use(bucket.no, of.item);
+    let has_one = account.buckets.iter().any(|bucket| bucket.unit == of.unit && may_use(bucket));
     if has_one { Cause::Balance } else { Cause::NoBucket }
 }
 
@@ -108,10 +116,7 @@ pub(super) fn allowed_at(
         let counted = wanted.iter().filter(|(of, _)| counts(*of));
         counted.map(|(_, amount)| i128::from(*amount)).sum()
     };
-    let has_all = |(of, _): &(CountedUnits, i64)| {
-        i128::from(in_buckets(account, of.unit, now)) >= sum(&|other| other.unit == of.unit)
-    };
-    if !wanted.iter().all(has_all) {
+    if !have_all(account.clone(), wanted, now) {
         return None;
     }
     let mut last = None;
@@ -124,6 +129,18 @@ pub(super) fn allowed_at(
     last
 }
 
+/// Reports whether the buckets have all of these units, taken one after the other.
+fn have_all(mut account: Account, wanted: &[(CountedUnits, i64)], now: Time) -> bool {
+    wanted.iter().all(|&(of, amount)| {
+        let has_it = in_buckets(&account, of, now) >= amount;
+        for part in debit_parts(&account, &burn_order(&account, of, now), amount) {
+            let found = account.buckets.iter_mut().find(|bucket| bucket.no == part.bucket);
+            found.into_iter().for_each(|bucket| bucket.available -= part.amount);
+        }
+        has_it
+    })
+}
+
 /// The request of one item.
 #[derive(Clone, Copy)]
 pub(super) struct GrantRequest {
@@ -134,12 +151,11 @@ pub(super) struct GrantRequest {
 
 /// Grants an item (RFC 8506 section 5.1.2; Final-Unit-Indication: section 5.6).
 pub(super) fn grant(draft: &mut Draft<'_>, at: ItemAt, asked: GrantRequest) -> Step<ItemAnswer> {
-    let unit = draft.item(at).unit;
-    let (in_buckets, mut first) = grantable_and_first(draft.account(), unit, draft.now);
+    let of = CountedUnits::of_item(draft, at);
+    let (in_buckets, mut first) = grantable_and_first(draft.account(), of, draft.now);
     let mut grant = in_buckets.min(asked.requested);
     if !draft.account().limits.is_empty()
-        && let Some((_, left)) =
-            tightest(draft.account(), CountedUnits::of_item(draft, at), draft.now)
+        && let Some((_, left)) = tightest(draft.account(), of, draft.now)
     {
         grant = grant.min(left);
     }
@@ -148,7 +164,6 @@ pub(super) fn grant(draft: &mut Draft<'_>, at: ItemAt, asked: GrantRequest) -> S
         false => Final::No,
     };
     if grant < asked.min {
-        let of = CountedUnits::of_item(draft, at);
         let cause = shortage(draft.account(), of, asked.min, draft.now);
         return Ok(ItemAnswer::denied(Code::CreditLimitReached, cause, last));
     }
@@ -162,7 +177,7 @@ pub(super) fn grant(draft: &mut Draft<'_>, at: ItemAt, asked: GrantRequest) -> S
         rest -= amount;
         if rest > 0 {
             // The next bucket in burn order gives the rest.
-            (_, first) = grantable_and_first(draft.account(), unit, draft.now);
+            (_, first) = grantable_and_first(draft.account(), of, draft.now);
         }
     }
     draft.record(Op::Grant { at, amount: grant, request: asked.request });
@@ -175,11 +190,11 @@ fn final_after(draft: &Draft<'_>, at: ItemAt, grant: i64) -> Final {
     let (account, of) = (draft.account(), CountedUnits::of_item(draft, at));
     let mut sum = 0;
     for bucket in account.buckets.iter().filter(|bucket| bucket.unit == of.unit) {
-        let is_valid = bucket.is_valid(draft.now);
-        // What a bucket that is not valid gets back cannot be granted.
-        let back = if is_valid { i128::from(bucket.held) } else { 0 };
+        let is_usable = bucket.is_valid(draft.now) && account.may_use(bucket.no, of.item);
+        // What a bucket that is not valid, or is for other items, gets back cannot be granted.
+        let back = if is_usable { i128::from(bucket.held) } else { 0 };
         let above_floor = i128::from(bucket.available) + back - i128::from(bucket.floor);
-        if above_floor < 0 || is_valid {
+        if above_floor < 0 || is_usable {
             sum += above_floor;
         }
     }
@@ -223,8 +238,8 @@ pub(super) fn settle(draft: &mut Draft<'_>, at: ItemAt, used: i64, source: Sourc
     let beyond_hold = rest;
     let mut uncollected = 0;
     if rest > 0 {
-        let (unit, overrun) = (draft.item(at).unit, draft.session(at.session).terms.overrun);
-        uncollected = debit_use(draft, unit, rest, overrun)?;
+        let overrun = draft.session(at.session).terms.overrun;
+        uncollected = debit_use(draft, CountedUnits::of_item(draft, at), rest, overrun)?;
     }
     if used > 0 {
         draft.record(Op::Use { at, used, direct: beyond_hold - uncollected, uncollected });
@@ -250,17 +265,17 @@ pub(super) fn settle_late(
     }
     let counting = CountedUnits { unit, item: Some(key) };
     counting.begin(draft);
-    let uncollected = debit_use(draft, unit, used, overrun)?;
+    let uncollected = debit_use(draft, counting, used, overrun)?;
     draft.record(Op::LateUse { key, unit, used, uncollected });
     counting.count(draft, used, 0)?;
     Ok(uncollected)
 }
 
 /// Debits use from `available`, and the rest by the overrun policy. Returns the amount that could not be debited.
-fn debit_use(draft: &mut Draft<'_>, unit: Name, used: i64, overrun: Overrun) -> Step<i64> {
+fn debit_use(draft: &mut Draft<'_>, of: CountedUnits, used: i64, overrun: Overrun) -> Step<i64> {
     let mut rest = used;
     if overrun != Overrun::Held {
-        let burn = burn_order(draft.account(), unit, draft.now);
+        let burn = burn_order(draft.account(), of, draft.now);
         rest = debit_in_order(draft, &burn, used)?;
         if rest == 0 {
             return Ok(0);
@@ -273,7 +288,7 @@ fn debit_use(draft: &mut Draft<'_>, unit: Name, used: i64, overrun: Overrun) -> 
     }
     // CLAMP, HELD, or no valid bucket: the rest stays uncollected, if the account's total has room for it.
     let totals = &draft.account().uncollected;
-    sum(totals.iter().find(|total| total.unit == unit).map_or(0, |total| total.amount), rest)?;
+    sum(totals.iter().find(|total| total.unit == of.unit).map_or(0, |total| total.amount), rest)?;
     Ok(rest)
 }
 
@@ -286,7 +301,7 @@ fn overdrawn_bucket(draft: &Draft<'_>, burn: &[BucketNo]) -> Option<BucketNo> {
 /// Debits in burn order, each bucket down to 0, then each down to its floor. Returns the rest.
 fn debit_in_order(draft: &mut Draft<'_>, burn: &[BucketNo], amount: i64) -> Step<i64> {
     let mut rest = amount;
-    for part in debit_parts(draft, burn, amount) {
+    for part in debit_parts(draft.account(), burn, amount) {
         rest -= part.amount;
         draft.record_outflow(Op::Debit, part)?;
     }
@@ -296,20 +311,19 @@ fn debit_in_order(draft: &mut Draft<'_>, burn: &[BucketNo], amount: i64) -> Step
 /// Returns how a debit would be spread over buckets: at most two parts in each, in the order of the two passes (down to
 /// 0, down to the floor).
 pub(super) fn debit_parts(
-    draft: &Draft<'_>,
+    account: &Account,
     burn: &[BucketNo],
     amount: i64,
 ) -> SmallVec<[Posting; 4]> {
     let mut parts = SmallVec::new();
     let mut rest = amount;
     for down_to_floor in [false, true] {
-        for &no in burn {
-            let bucket = draft.bucket(no);
+        for bucket in burn.iter().filter_map(|no| account.bucket_no(*no)) {
             let positive = bucket.available.max(0);
             let room = if down_to_floor { headroom(bucket) - positive } else { positive };
             let part = room.min(rest);
             if part > 0 {
-                parts.push(Posting { bucket: no, amount: part });
+                parts.push(Posting { bucket: bucket.no, amount: part });
                 rest -= part;
             }
         }

@@ -42,7 +42,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         memory: Memory::ForNew,
         summary: "Creates an account, with its first buckets and their first credit.",
         term: "provisioning",
-        grammar: "account [TXN txn] [STATUS active|suspended] [IDENTITY kind value]... [BUCKET bucket unit amount [PRIORITY n] [FROM ms] [TO ms] [FLOOR n] [PERIOD period] [OFFSET minutes] [ZONE zone] [BEGIN n] [AMOUNT n] [ROLLOVER n] [DEBT net|carry|forgive]]...",
+        grammar: "account [TXN txn] [STATUS active|suspended] [IDENTITY kind value]... [BUCKET bucket unit amount [PRIORITY n] [FROM ms] [TO ms] [FLOOR n] [PERIOD period] [OFFSET minutes] [ZONE zone] [BEGIN n] [AMOUNT n] [ROLLOVER n] [DEBT net|carry|forgive] [ITEM key]...]...",
         reply: REMEMBERED_REPLY,
         codes: &[Invalid, AccountExists, RequestMismatch, Overflow, IdentityExists],
         notes: "A bucket with a PERIOD is refilled to AMOUNT, or to its first credit, when a period begins. PERIOD is none, minute,\n\
@@ -98,7 +98,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         memory: Memory::ForNew,
         summary: "Credits a bucket, after debts of its unit; creates it when UNIT is given and there is none. Amount: available afterwards.",
         term: "refill",
-        grammar: "account txn bucket amount [UNIT unit] [PRIORITY n] [FROM ms] [TO ms|none] [FLOOR n] [PERIOD period] [OFFSET minutes] [ZONE zone] [BEGIN n] [AMOUNT n] [ROLLOVER n] [DEBT net|carry|forgive]",
+        grammar: "account txn bucket amount [UNIT unit] [PRIORITY n] [FROM ms] [TO ms|none] [FLOOR n] [PERIOD period] [OFFSET minutes] [ZONE zone] [BEGIN n] [AMOUNT n] [ROLLOVER n] [DEBT net|carry|forgive] [ITEM key]...",
         reply: DENIED_AMOUNT_REPLY,
         codes: &[
             Invalid,
@@ -152,7 +152,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         flags: WRITE,
         summary: "Changes the priority, validity, floor or allowance of a bucket, or removes an empty one. Amount: available afterwards.",
         term: "change validity, priority, floor, recurring credit",
-        grammar: "account txn bucket ([PRIORITY n] [FROM ms] [TO ms|none] [FLOOR n] [PERIOD period [OFFSET minutes] [ZONE zone] [BEGIN n] [AMOUNT n] [ROLLOVER n] [DEBT net|carry|forgive]] | REMOVE)",
+        grammar: "account txn bucket ([PRIORITY n] [FROM ms] [TO ms|none] [FLOOR n] [PERIOD period [OFFSET minutes] [ZONE zone] [BEGIN n] [AMOUNT n] [ROLLOVER n] [DEBT net|carry|forgive]] [ITEM key]... [ANYITEM] | REMOVE)",
         reply: DENIED_AMOUNT_REPLY,
         codes: &[
             Invalid,
@@ -259,11 +259,11 @@ pub(super) const COMMANDS: &[Spec] = &[
         id: CommandId::ScurRead(ScurReadId::Check),
         name: "SCUR.CHECK",
         role: Role::Read,
-        arity: 4,
+        arity: -4,
         flags: READ,
         summary: "Says whether an amount could be reserved now, without reserving it. Amount: what could be granted.",
         term: "balance check",
-        grammar: "account unit amount",
+        grammar: "account unit amount [ITEM key]",
         reply: "[code, amount], and cause and allowed_at where it is denied",
         codes: &[Invalid, UnknownAccount, ServiceDenied, CreditLimitReached],
         example: "SCUR.CHECK alice cent 100",
@@ -455,10 +455,11 @@ pub(super) const COMMANDS: &[Spec] = &[
         summary: "Shows the account: buckets, counters, limits and open sessions in one atomic read.",
         term: "GetMsData, balance query",
         grammar: "account",
-        reply: "map of: status, version, identities, buckets, counters, limits, sessions\n\
+        reply: "map of: status, version, identities, buckets, bucket_items, counters, limits, sessions\n\
                 identities: array of [kind, value]\n\
                 buckets: array of [id, unit, available, held, floor, priority, valid_from, valid_to] (valid_to nil when none)\n\
                 a bucket with an allowance has one more: [period, zone, amount, refills_at] (zone: minutes ahead of UTC, or a name; refills_at nil when it ends before), and begin and rollover and debt and owed where they are not the usual ones (only begin, where the others are; owed: what refills do not pay)\n\
+                bucket_items: array of [bucket, item] (the items that a bucket is for; one without is for all)\n\
                 counters: array of [id, unit, value, period, resets_at] (resets_at nil for period none), and zone and begin where they are not UTC and the usual one\n\
                 limits: array of [id, unit, item, amount, used, held, left, overrun, period, zone, resets_at] (unit and item nil for open sessions, item nil for all of a unit, resets_at nil if it never does), period as `rolling 5h` or `rate 1m` of those, and begin and burst where a begin is not the usual one, or the burst of a rate is not its amount (begin nil then)\n\
                 sessions: array of [id, version, deadline]",

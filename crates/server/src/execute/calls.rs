@@ -193,8 +193,8 @@ impl Node {
                 Some(view) => Reply::Transaction(Box::new(view)),
                 None => return Err(unknown(Code::UnknownTransaction, UNKNOWN_TRANSACTION)),
             },
-            Read::Check { unit, amount, .. } => {
-                Reply::Checked(check(account, *unit, *amount, now.on(Some(account))))
+            Read::Check { unit, item, amount, .. } => {
+                Reply::Checked(check(account, (*unit, *item), *amount, now.on(Some(account))))
             }
         })
     }

@@ -9,7 +9,9 @@ use scurry_conformance::Value;
 use scurry_crash::clock::wall_ms;
 use scurry_crash::wire::Wire;
 use scurry_crash::{value_of, views, words_of};
-use scurry_ledger::{Answer, BucketAttributes, Cause, Code, ItemAnswer, SessionOptions, Time};
+use scurry_ledger::{
+    Answer, BucketAttributes, Cause, Code, Final, ItemAnswer, SessionOptions, Time,
+};
 use scurry_model::{Op, Random, Request, name};
 use scurry_service::BucketTotals;
 use std::collections::{BTreeMap, BTreeSet};
@@ -66,7 +68,7 @@ impl Lease {
                 let items = [ItemAnswer {
                     code: Code::Ok,
                     granted: HELD,
-                    last: false,
+                    last: Final::No,
                     uncollected: 0,
                     cause: Cause::None,
                 }];
@@ -102,6 +104,7 @@ impl Lease {
                 valid_to: Some(Some(Time(to_ms))),
                 ..BucketAttributes::default()
             },
+            keys: vec![],
         };
         let answered = route.ask(id, &words_of(id, &gift), signals)?;
         let is_over = || wall_ms() + signals.ahead_ms >= to_ms;

@@ -4,7 +4,7 @@
 use scurry_cluster_client::{Address, Node};
 use scurry_ledger::{
     Answer, BucketAttributes, Cause, Code, Command, Create, Cycle, Id, LimitTerms, Name, NewBucket,
-    Span, Status, Time, WindowTerms,
+    Span, Time, WindowTerms,
 };
 use scurry_model::{CommandOrTick, Event, Generator, Op, Pair};
 use scurry_server::{Calls, Server, Settings, Users};
@@ -153,7 +153,8 @@ fn reads(account: &str, op: &Op) -> Vec<Read> {
     let mut reads = vec![
         Read::Account { account: account.clone() },
         Read::Audit { account: account.clone() },
-        Read::Check { account: account.clone(), unit, amount: 5 },
+        Read::Check { account: account.clone(), unit, item: None, amount: 5 },
+        Read::Check { account: account.clone(), unit, item: Some(1.into()), amount: 5 },
         Read::Holds { account: account.clone(), after: Vec::new(), count: 1 },
         Read::Holds { account: account.clone(), after: b"s0".to_vec(), count: 1_000 },
         Read::Transaction { account: account.clone(), txn: b"t0".to_vec() },
@@ -270,7 +271,8 @@ fn create(account: &str, amount: i64) -> Request {
     let name = |text: &[u8]| Name::new(text).expect("a name");
     let attributes = BucketAttributes::default();
     let main = NewBucket { bucket: name(b"main"), unit: name(b"cent"), amount, attributes };
-    let create = Create { txn: None, status: Status::Active, identities: &[], buckets: &[main] };
+    let buckets = [main];
+    let create = Create::active(&buckets);
     Request::write(account.as_bytes(), &Command::Create(create))
 }
 

@@ -131,7 +131,7 @@ impl Allowance {
         // A separate unit, because TOTALS do not include refills of accounts that no command has touched.
         let bucket = NewBucket { bucket: name("b"), unit: name("sec"), amount: CREDIT, attributes };
         let (identities, buckets) = (Vec::new(), vec![bucket]);
-        Op::Create { txn: None, status: Status::Active, identities, buckets }
+        Op::Create { txn: None, status: Status::Active, identities, buckets, keys: vec![] }
     }
 
     /// Returns whether the refill must have happened, and whether it may have, during `asked`.

@@ -227,5 +227,5 @@ fn create() -> Op {
         new("gift", "cent", 200, None),
         new("data", "octet", 100_000, None),
     ];
-    Op::Create { txn: None, status: Status::Active, identities: vec![], buckets }
+    Op::Create { txn: None, status: Status::Active, identities: vec![], buckets, keys: vec![] }
 }

@@ -3,8 +3,8 @@
 use super::{BUCKETS, Generator};
 use crate::{Op, Pair, key, name};
 use scurry_ledger::{
-    Bucket, BucketAttributes, Cycle, DebitedItem, DebtRule, ItemAmount, LimitSubject, LimitTerms,
-    Name, NamedZone, Period, PeriodClock, Time, WindowTerms, Zone,
+    Bucket, BucketAttributes, Cycle, DebitedItem, DebtRule, ItemAmount, ItemKey, LimitSubject,
+    LimitTerms, Name, NamedZone, Period, PeriodClock, Time, WindowTerms, Zone,
 };
 
 const TXNS: &[&str] = &["t0", "t1", "t2", "t3", "t4", "t5", "t6", "t7", "t8", "t9"];
@@ -40,6 +40,19 @@ impl Generator {
             return name(self.random.pick(BUCKETS));
         }
         self.random.pick(&known)
+    }
+
+    /// Draws the keys of the items that a bucket is for; in most cases it is for all.
+    pub(super) fn keys(&mut self) -> Vec<ItemKey> {
+        if !self.random.one_in(3) {
+            return vec![];
+        }
+        let mut keys: Vec<ItemKey> = (0..self.random.below(4)).map(|_| self.item().key).collect();
+        if !self.random.one_in(20) {
+            keys.sort_unstable();
+            keys.dedup();
+        }
+        keys
     }
 
     /// Draws the attributes of a new bucket for CREATE and TOPUP.
@@ -157,7 +170,9 @@ impl Generator {
             },
             _ => BucketAttributes::default(),
         };
-        Op::TopUp { txn, bucket, amount, unit, with }
+        let of_new = known.is_none() || self.random.one_in(20);
+        let keys = if of_new { self.keys() } else { vec![] };
+        Op::TopUp { txn, bucket, amount, unit, with, keys }
     }
 
     pub(super) fn adjust(&mut self, pair: &Pair) -> Op {
@@ -199,7 +214,8 @@ impl Generator {
         if remove && !self.random.one_in(10) {
             with = BucketAttributes::default();
         }
-        Op::Bucket { txn: self.txn(), bucket: self.bucket_name(pair), with, remove }
+        let keys = (!remove && self.random.one_in(3)).then(|| self.keys());
+        Op::Bucket { txn: self.txn(), bucket: self.bucket_name(pair), with, keys, remove }
     }
 
     pub(super) fn debit(&mut self, pair: &Pair) -> Op {

@@ -147,7 +147,7 @@ impl Generator {
         request
     }
 
-    fn item(&mut self) -> ItemRequest {
+    pub(super) fn item(&mut self) -> ItemRequest {
         let key = match self.random.below(8) {
             _ if self.many.is_some() => {
                 let key = self.random.below(self.many.unwrap_or(1));

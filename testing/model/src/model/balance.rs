@@ -79,13 +79,15 @@ pub(super) fn deny(
 /// Checks everything that depends on the command alone. Returns the transaction id.
 fn fields(command: &Command<'_>, items_max: usize) -> Result<String, Code> {
     let (txn, fine) = match *command {
-        Command::TopUp { txn, amount, attributes, .. } => {
-            (txn, amount >= 1 && attributes_are_fine(&attributes))
+        Command::TopUp { txn, amount, attributes, keys, .. } => {
+            (txn, amount >= 1 && attributes_are_fine(&attributes) && provision::keys_are_fine(keys))
         }
         Command::Adjust { txn, amount, .. } => (txn, amount != 0 && amount != i64::MIN),
-        Command::Bucket { txn, attributes, remove, .. } => {
-            let some = attributes != BucketAttributes::default();
-            (txn, some != remove && attributes_are_fine(&attributes))
+        Command::Bucket { txn, attributes, keys, remove, .. } => {
+            let some = attributes != BucketAttributes::default() || keys.is_some();
+            let fine =
+                attributes_are_fine(&attributes) && provision::keys_are_fine(keys.unwrap_or(&[]));
+            (txn, some != remove && fine)
         }
         Command::Debit { txn, amount, .. } => (txn, amount >= 1),
         Command::Refund { txn, debit, amount, .. } => {
@@ -134,12 +136,12 @@ fn perform(
         require(provision::ends_after(attributes, context.now), Code::Invalid)?;
     }
     match *command {
-        Command::TopUp { bucket, amount, unit, attributes, .. } => {
-            topup(state, context, bucket, amount, unit, attributes, full)
+        Command::TopUp { bucket, amount, unit, attributes, keys, .. } => {
+            topup(state, context, bucket, amount, unit, (attributes, keys), full)
         }
         Command::Adjust { bucket, amount, .. } => adjust(state, context, bucket, amount, full),
-        Command::Bucket { bucket, attributes, remove: false, .. } => {
-            change(state, context, bucket, attributes, full)
+        Command::Bucket { bucket, attributes, keys, remove: false, .. } => {
+            change(state, context, bucket, (attributes, keys), full)
         }
         Command::Bucket { bucket, .. } => {
             let serial = named(state, bucket)?;
@@ -181,7 +183,7 @@ pub(super) fn topup(
     bucket: Name,
     amount: i64,
     unit: Option<Name>,
-    attributes: BucketAttributes,
+    (attributes, keys): (BucketAttributes, &[ItemKey]),
     full: bool,
 ) -> Result<Effect, Code> {
     let now = context.now;
@@ -191,12 +193,13 @@ pub(super) fn topup(
             let unit = unit.ok_or(Code::UnknownBucket)?;
             require(state.buckets_ever < 65_535, Code::NotApplicable)?;
             let room = make_room(state, context);
-            provision::add_bucket(state, now, &NewBucket { bucket, unit, amount, attributes })?;
+            let new = NewBucket { bucket, unit, amount, attributes };
+            provision::add_bucket(state, now, &new, keys)?;
             require(room, Code::Busy)?;
         }
         Some(known) => {
             let of_new = BucketAttributes { valid_to: None, ..attributes };
-            require(of_new == BucketAttributes::default(), Code::Invalid)?;
+            require(of_new == BucketAttributes::default() && keys.is_empty(), Code::Invalid)?;
             require(unit.is_none_or(|unit| unit.as_str() == known.unit), Code::Invalid)?;
             let serial = known.serial;
             let known = state.bucket(serial).ok_or(Code::UnknownBucket)?;
@@ -285,13 +288,16 @@ fn change(
     state: &mut State,
     context: Context<'_>,
     bucket: Name,
-    attributes: BucketAttributes,
+    (attributes, keys): (BucketAttributes, Option<&[ItemKey]>),
     full: bool,
 ) -> Result<Effect, Code> {
     let serial = named(state, bucket)?;
     let available = state.available(serial);
     let is_closed = state.status == Status::Closed;
     let known = state.bucket(serial).ok_or(Code::UnknownBucket)?;
+    if let Some(keys) = keys {
+        known.keys = keys.iter().map(ToString::to_string).collect();
+    }
     known.priority = attributes.priority.unwrap_or(known.priority);
     known.from = attributes.valid_from.map_or(known.from, |from| from.0);
     known.to = attributes.valid_to.map_or(known.to, |to| to.map(|to| to.0));
@@ -361,12 +367,12 @@ fn debit(
     let before = state.clone();
     let (mut all, mut parts): (i128, Vec<DebitPart>) = (0, vec![]);
     for &(key, unit, amount) in items {
-        let (debits, rest) = state.spread(unit.as_str(), amount.into(), context.now);
         let named = key.map(|key| key.to_string());
         let named = named.as_deref();
+        let (debits, rest) = state.spread(unit.as_str(), named, amount.into(), context.now);
         let tightest = state.tightest(unit.as_str(), named, context.now);
         // The caller discards the copy, and with it the items debited so far.
-        let short = state.grantable(unit.as_str(), context.now) < i128::from(amount);
+        let short = state.grantable(unit.as_str(), named, context.now) < i128::from(amount);
         if rest > 0 || short || tightest.is_some_and(|(_, left)| left < i128::from(amount)) {
             let mut cause = state.shortage(unit.as_str(), named, amount.into(), context.now);
             if let Cause::Limit { allowed_at, .. } = &mut cause {

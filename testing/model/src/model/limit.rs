@@ -217,11 +217,15 @@ impl State {
         wanted: &[(String, Option<String>, i128)],
         now: i64,
     ) -> Option<Time> {
-        for (unit, ..) in wanted {
-            let of_unit = wanted.iter().filter(|(other, ..)| other == unit);
-            let all: i128 = of_unit.map(|(.., amount)| amount).sum();
-            if all > self.grantable(unit, now).min(i64::MAX.into()) {
+        // One after the other, as the debits would be.
+        let mut left = self.clone();
+        for (unit, key, amount) in wanted {
+            let key = key.as_deref();
+            if *amount > left.grantable(unit, key, now) {
                 return None;
+            }
+            for (serial, amount) in left.spread(unit, key, *amount, now).0 {
+                left.bucket(serial).iter_mut().for_each(|bucket| bucket.consumed += amount);
             }
         }
         let mut last = None;
@@ -267,13 +271,17 @@ impl State {
     /// valid buckets, and as not held in limits.
     pub(crate) fn grantable_alone(&self, unit: &str, key: &str, now: i64) -> i128 {
         let (mut buckets, mut limits) = (self.clone(), self.clone());
-        let valid: Vec<u32> =
-            self.buckets.iter().filter(|b| b.is_valid(now)).map(|b| b.serial).collect();
+        let valid: Vec<u32> = self
+            .buckets
+            .iter()
+            .filter(|b| b.is_valid(now) && b.is_for(Some(key)))
+            .map(|b| b.serial)
+            .collect();
         let items = buckets.sessions.values_mut().flat_map(|session| &mut session.items);
         items.for_each(|item| item.slices.retain(|slice| !valid.contains(&slice.0)));
         let items = limits.sessions.values_mut().flat_map(|session| &mut session.items);
         items.for_each(|item| item.slices.clear());
-        let in_buckets = buckets.grantable(unit, now);
+        let in_buckets = buckets.grantable(unit, Some(key), now);
         limits.tightest(unit, Some(key), now).map_or(in_buckets, |(_, left)| left.min(in_buckets))
     }
 

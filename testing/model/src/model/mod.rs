@@ -20,7 +20,7 @@ mod transfer;
 pub use chain::{ModelChainResult, execute_chain};
 pub use snapshot::{BucketShot, ItemShot, LimitShot, SessionShot, Snapshot};
 
-use scurry_ledger::{Answer, Cause, Checked, Code, Command, Limits, Name, Status, Time};
+use scurry_ledger::{Answer, Cause, Checked, Code, Command, ItemKey, Limits, Name, Status, Time};
 use state::{End, State};
 
 /// Answer of the model to a command; compare it with a `Decision`.
@@ -135,17 +135,24 @@ impl Model {
     }
 
     /// Executes `SCUR.CHECK`; None without an account.
-    pub fn check(&self, clock: Time, unit: Name, amount: i64) -> Option<Checked> {
+    pub fn check(
+        &self,
+        clock: Time,
+        (unit, item): (Name, Option<ItemKey>),
+        amount: i64,
+    ) -> Option<Checked> {
         let now = self.now(clock);
         let mut state = self.state.clone()?;
         due::apply(&mut state, Context { now, limits: &self.limits }).ok()?;
-        let all = state.grantable(unit.as_str(), now);
-        let left = state.tightest(unit.as_str(), None, now).map_or(all, |(_, left)| left);
+        let key = item.map(|key| key.to_string());
+        let (unit, key) = (unit.as_str(), key.as_deref());
+        let all = state.grantable(unit, key, now);
+        let left = state.tightest(unit, key, now).map_or(all, |(_, left)| left);
         let all = all.min(left);
         let grantable = i64::try_from(all.min(i64::MAX.into())).ok()?;
         let (code, cause) = match state.status {
             Status::Active if grantable < amount => {
-                (Code::CreditLimitReached, state.shortage(unit.as_str(), None, amount.into(), now))
+                (Code::CreditLimitReached, state.shortage(unit, key, amount.into(), now))
             }
             Status::Active => (Code::Ok, Cause::None),
             _ => (Code::ServiceDenied, Cause::Status),

@@ -79,12 +79,12 @@ pub(super) fn settle(
     let (mut debits, rest) = match overrun {
         // Beyond the hold nothing is debited.
         Overrun::Held => (vec![], rest),
-        _ => state.spread(unit, rest, now),
+        _ => state.spread(unit, Some(&key), rest, now),
     };
     let mut uncollected = rest;
     // Overdraw debits the rest from one bucket, below its floor.
     if let (Overrun::Overdraw, true, Some(payer)) =
-        (overrun, rest > 0, state.pays_overrun(unit, now))
+        (overrun, rest > 0, state.pays_overrun(unit, Some(&key), now))
     {
         debits.push((payer, rest));
         state.bucket(payer).ok_or(Code::UnknownBucket)?.overdrawn += rest;
@@ -118,9 +118,9 @@ pub(super) fn settle_late(
     state.after_use(unit, Some(&key), (used, used), &left);
     let (mut debits, mut rest) = match overrun {
         Overrun::Held => (vec![], used),
-        _ => state.spread(unit, used, now),
+        _ => state.spread(unit, Some(&key), used, now),
     };
-    let payer = state.pays_overrun(unit, now);
+    let payer = state.pays_overrun(unit, Some(&key), now);
     if let (Overrun::Overdraw, Some(payer), true) = (overrun, payer, rest > 0) {
         state.bucket(payer).ok_or(Code::UnknownBucket)?.overdrawn += rest;
         debits.push((payer, rest));
@@ -150,8 +150,8 @@ pub(super) fn grant(
     let (unit, key) = (item.unit.as_str(), item.key.to_string());
     let tightest = state.tightest(unit, Some(&key), now);
     let most = tightest.map_or(requested, |(_, left)| left.min(requested));
-    let most = most.min(state.grantable(unit, now));
-    let (slices, missing) = take(state.rooms(unit, now), most);
+    let most = most.min(state.grantable(unit, Some(&key), now));
+    let (slices, missing) = take(state.rooms(unit, Some(&key), now), most);
     let grant = most - missing;
     let alone = requested.min(state.grantable_alone(unit, &key, now));
     let last = match (grant < requested, grant < alone) {

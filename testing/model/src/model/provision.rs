@@ -5,7 +5,8 @@ use super::limit::clock_is_fine;
 use super::state::{Allowance, Bucket, State, Transaction};
 use super::{Context, RECEIPT, Refusal, id, require, txn_id};
 use scurry_ledger::{
-    Answer, BucketAttributes, Code, Create, DebtRule, Name, NewBucket, Period, PeriodClock, Status,
+    Answer, BucketAttributes, Code, Create, DebtRule, ItemKey, Name, NewBucket, Period,
+    PeriodClock, Status,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -46,9 +47,12 @@ pub(super) fn create(
         closed: vec![],
         transactions: vec![],
     };
-    for new in create.buckets {
+    for (index, new) in create.buckets.iter().enumerate() {
         require(new.amount >= 0, Code::Invalid)?;
-        add_bucket(&mut state, context.now, new)?;
+        let keys = create.keys.iter().filter(|(of, _)| *of == index);
+        let keys: Vec<ItemKey> = keys.map(|(_, key)| *key).collect();
+        require(keys_are_fine(&keys), Code::Invalid)?;
+        add_bucket(&mut state, context.now, new, &keys)?;
     }
     require(known.is_none(), Code::RequestMismatch)?;
     require(account.is_none(), Code::AccountExists)?;
@@ -92,8 +96,18 @@ pub(super) fn ends_after(attributes: &BucketAttributes, now: i64) -> bool {
     attributes.valid_to.flatten().is_none_or(|to| to.0 > now)
 }
 
+/// Reports whether a bucket may be for these items.
+pub(super) fn keys_are_fine(keys: &[ItemKey]) -> bool {
+    keys.len() <= 64 && keys.iter().collect::<BTreeSet<_>>().len() == keys.len()
+}
+
 /// Adds a bucket with its first credit. The caller checks that its validity has not ended.
-pub(super) fn add_bucket(state: &mut State, now: i64, new: &NewBucket) -> Result<(), Code> {
+pub(super) fn add_bucket(
+    state: &mut State,
+    now: i64,
+    new: &NewBucket,
+    keys: &[ItemKey],
+) -> Result<(), Code> {
     let attributes = &new.attributes;
     let from = attributes.valid_from.map_or(0, |time| time.0);
     let to = attributes.valid_to.flatten().map(|time| time.0);
@@ -129,6 +143,7 @@ pub(super) fn add_bucket(state: &mut State, now: i64, new: &NewBucket) -> Result
         refills: 0,
         noted: BTreeMap::new(),
         allowance,
+        keys: keys.iter().map(ToString::to_string).collect(),
     });
     state.buckets_ever += 1;
     Ok(())

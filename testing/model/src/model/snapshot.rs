@@ -52,6 +52,7 @@ pub struct BucketShot {
     pub allowance: Option<(String, i128, Option<i64>)>,
     /// Rollover, debt rule, and debt of earlier periods, of an allowance.
     pub refill: Option<(i128, DebtRule, i128)>,
+    pub keys: Vec<String>,
 }
 
 /// One limit, as read at the moment of the snapshot.
@@ -142,6 +143,7 @@ impl Snapshot {
             items: session.items.iter().map(item).collect(),
         };
         let bucket = |b: &scurry_ledger::Bucket| BucketShot {
+            keys: account.keys_of(b.no).map(|key| key.to_string()).collect(),
             unit: b.unit.as_str().to_string(),
             priority: b.priority,
             created: b.created.0,
@@ -265,6 +267,7 @@ impl Snapshot {
             items: session.items.iter().map(item).collect(),
         };
         let bucket = |b: &super::state::Bucket| BucketShot {
+            keys: b.keys.clone(),
             unit: b.unit.clone(),
             priority: b.priority,
             created: b.created,

@@ -56,6 +56,8 @@ pub(crate) struct Bucket {
     /// out.
     pub(crate) noted: BTreeMap<usize, i128>,
     pub(crate) allowance: Option<Allowance>,
+    /// Keys of the items that it is for; none: for all.
+    pub(crate) keys: Vec<String>,
 }
 
 /// Recurring credit of a bucket.
@@ -312,6 +314,11 @@ impl Bucket {
         matches!(self.to, Some(to) if to <= now)
     }
 
+    /// Reports whether an item, or use without one, may take units of it.
+    pub(crate) fn is_for(&self, key: Option<&str>) -> bool {
+        self.keys.is_empty() || key.is_some_and(|key| self.keys.iter().any(|of| of == key))
+    }
+
     pub(crate) fn is_valid(&self, now: i64) -> bool {
         self.from <= now && !self.is_expired(now)
     }
@@ -405,20 +412,24 @@ impl State {
     /// the lack of any bucket of the unit.
     pub(crate) fn shortage(&self, unit: &str, key: Option<&str>, amount: i128, now: i64) -> Cause {
         if let Some((limit, left)) = self.tightest(unit, key, now)
-            && left < self.grantable(unit, now)
+            && left < self.grantable(unit, key, now)
         {
             let wanted = [(unit.to_string(), key.map(str::to_string), amount)];
             let allowed_at = self.allowed_at(&wanted, now);
             return Cause::Limit { id: name(&limit), allowed_at };
         }
-        let of_unit = self.buckets.iter().filter(|bucket| bucket.unit == unit).count();
-        if of_unit == 0 { Cause::NoBucket } else { Cause::Balance }
+        let usable = |bucket: &&Bucket| bucket.unit == unit && bucket.is_for(key);
+        if self.buckets.iter().filter(usable).count() == 0 {
+            Cause::NoBucket
+        } else {
+            Cause::Balance
+        }
     }
 
-    /// Returns the valid buckets of a unit, in burn order.
-    pub(crate) fn burn_order(&self, unit: &str, now: i64) -> Vec<u32> {
-        let valid =
-            |serial: &u32| self.buckets.iter().any(|b| b.serial == *serial && b.is_valid(now));
+    /// Returns the valid buckets of a unit that an item may use, in burn order.
+    pub(crate) fn burn_order(&self, unit: &str, key: Option<&str>, now: i64) -> Vec<u32> {
+        let usable = |b: &Bucket| b.is_valid(now) && b.is_for(key);
+        let valid = |serial: &u32| self.buckets.iter().any(|b| b.serial == *serial && usable(b));
         self.all_as_burnt(unit).into_iter().filter(valid).collect()
     }
 
@@ -435,12 +446,12 @@ impl State {
     }
 
     /// Returns the amounts of a unit that may be granted, bucket by bucket.
-    pub(crate) fn rooms(&self, unit: &str, now: i64) -> Vec<(u32, i128)> {
+    pub(crate) fn rooms(&self, unit: &str, key: Option<&str>, now: i64) -> Vec<(u32, i128)> {
         let room = |serial| {
             let floor = self.buckets.iter().find(|b| b.serial == serial).map_or(0, |b| b.floor);
             (serial, (self.available(serial) - floor).max(0))
         };
-        self.burn_order(unit, now).into_iter().map(room).collect()
+        self.burn_order(unit, key, now).into_iter().map(room).collect()
     }
 
     /// Returns how far a bucket is below its floor.
@@ -451,16 +462,16 @@ impl State {
 
     /// Returns what may be granted of a unit as far as its buckets decide (section 8): the rooms of the valid ones, less
     /// what the unit owes.
-    pub(crate) fn grantable(&self, unit: &str, now: i64) -> i128 {
-        let rooms: i128 = self.rooms(unit, now).iter().map(|room| room.1).sum();
+    pub(crate) fn grantable(&self, unit: &str, key: Option<&str>, now: i64) -> i128 {
+        let rooms: i128 = self.rooms(unit, key, now).iter().map(|room| room.1).sum();
         let of_unit = self.buckets.iter().filter(|bucket| bucket.unit == unit);
         let owed: i128 = of_unit.map(|bucket| self.debt(bucket.serial)).sum();
         (rooms - owed).clamp(0, i64::MAX.into())
     }
 
     /// Returns the valid bucket that pays overrun under OVERDRAW (section 7, step 4).
-    pub(crate) fn pays_overrun(&self, unit: &str, now: i64) -> Option<u32> {
-        let order = self.burn_order(unit, now);
+    pub(crate) fn pays_overrun(&self, unit: &str, key: Option<&str>, now: i64) -> Option<u32> {
+        let order = self.burn_order(unit, key, now);
         let refilled = |serial: &u32| {
             self.buckets.iter().any(|b| b.serial == *serial && b.allowance.is_some())
         };
@@ -469,8 +480,14 @@ impl State {
 
     /// Spreads a debit: first each bucket down to 0, then each down to its floor. Returns the debits in the order in
     /// which they are made, and the rest that did not fit.
-    pub(crate) fn spread(&self, unit: &str, amount: i128, now: i64) -> (Vec<(u32, i128)>, i128) {
-        let rooms = self.rooms(unit, now);
+    pub(crate) fn spread(
+        &self,
+        unit: &str,
+        key: Option<&str>,
+        amount: i128,
+        now: i64,
+    ) -> (Vec<(u32, i128)>, i128) {
+        let rooms = self.rooms(unit, key, now);
         let above_zero = |serial| self.available(serial).max(0);
         let first = rooms.iter().map(|&(serial, _)| (serial, above_zero(serial)));
         let then = rooms.iter().map(|&(serial, room)| (serial, (room - above_zero(serial)).max(0)));

@@ -75,7 +75,8 @@ pub(super) fn carry(
             require(state.status != Status::Closed, Code::NotApplicable)?;
             let full = state.remembered(context.now).count() >= context.limits.transactions_max;
             let attributes = BucketAttributes::default();
-            let effect = topup(state, context, bucket, amount, Some(unit), attributes, full)?;
+            let effect =
+                topup(state, context, bucket, amount, Some(unit), (attributes, &[]), full)?;
             state.fits()?;
             let amount = i64::try_from(effect.amount).map_err(|_| Code::Overflow)?;
             let (version, cause) = (state.version, Cause::None);
@@ -92,11 +93,13 @@ pub(super) fn carry(
         }
         TransferStep::Forget { receipt } => {
             let receipt = id(receipt)?;
-            let before = state.transactions.len();
-            state.transactions.retain(|known| known.id != receipt);
-            if state.transactions.len() == before {
+            let now = context.now;
+            let is_it = |known: &&mut Transaction| known.id == receipt && known.forget > now;
+            let Some(known) = state.transactions.iter_mut().find(is_it) else {
                 return Err(Refusal::Replay(done()));
-            }
+            };
+            // It stays in the list: limits know their debits by their places in it.
+            known.forget = now;
             Ok(done())
         }
         TransferStep::Settle { id: transfer } => {

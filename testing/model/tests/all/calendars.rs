@@ -147,7 +147,7 @@ fn an_allowance_of_n_a_period_gives_n_for_each_period_that_began() {
         let (bucket, unit) = (name("a"), name("u"));
         let buckets = vec![scurry_ledger::NewBucket { bucket, unit, amount: 10, attributes }];
         let status = scurry_ledger::Status::Active;
-        let create = Op::Create { txn: None, status, identities: vec![], buckets };
+        let create = Op::Create { txn: None, status, identities: vec![], buckets, keys: vec![] };
         let (mut next, mut granted) = (cycle.end(Time(now)).expect("an end"), 10);
         let step = |at: i64, op: Op, pair: &mut Pair| {
             let told = format!("seed {seed}: {cycle:?} {op:?} at {at}");

@@ -143,7 +143,7 @@ fn with_floor(floor: i64) -> BucketAttributes {
 
 fn topup_new(txn: &str, bucket: &str, amount: i64, with: BucketAttributes) -> Op {
     let (txn, bucket, unit) = (txn.to_string(), name(bucket), Some(name("u")));
-    Op::TopUp { txn, bucket, amount, unit, with }
+    Op::TopUp { txn, bucket, amount, unit, with, keys: vec![] }
 }
 
 /// Returns an account with two buckets of one unit: 2 that end at +3, and 1 with a floor of -1.

@@ -131,7 +131,8 @@ impl Server {
     fn create(&mut self, at: usize, id: &str) {
         let identities = self.identities();
         let words = words(&identities);
-        let create = Create { txn: None, status: Status::Active, identities: &words, buckets: &[] };
+        let buckets = [];
+        let create = Create { identities: &words, ..Create::active(&buckets) };
         let expected = if self.all[at].accounts.contains_key(id) {
             Err(Code::AccountExists)
         } else if self.is_any_taken(at, id, &[], &identities) {

@@ -120,7 +120,8 @@ impl Both {
     /// Creates an account, or deletes an existing one.
     fn account(&mut self, bytes: &[u8]) -> Result<(), String> {
         let (now, key) = (Time(self.now), self.shard.key(bytes));
-        let create = Create { txn: None, status: Status::Active, identities: &[], buckets: &[] };
+        let buckets = [];
+        let create = Create::active(&buckets);
         let command = match self.model.at(self.now, bytes) {
             Some(KeyContent::Account) => {
                 let closed = Command::Status { txn: None, status: Status::Closed, identities: &[] };

@@ -42,7 +42,7 @@ impl Run {
         let (bucket, unit) = (name("a"), name("u"));
         let buckets = vec![scurry_ledger::NewBucket { bucket, unit, amount, attributes: with }];
         let status = scurry_ledger::Status::Active;
-        run.done(Op::Create { txn: None, status, identities: vec![], buckets });
+        run.done(Op::Create { txn: None, status, identities: vec![], buckets, keys: vec![] });
         run
     }
 

@@ -2,11 +2,11 @@
 
 use scurry_codec::{Checksum, Seal};
 use scurry_ledger::{
-    Allowance, BucketNo, BucketTerms, Cause, Change, Code, Cycle, DebitPart, DebitedItem, DebtRule,
-    Final, Id, ItemAnswer, ItemAnswers, ItemAt, ItemKey, LateAnswer, Limit, LimitAt, LimitSubject,
-    Name, Op, Overrun, PackedAnswer, Period, Posting, RequestKind, RequestName, SessionAt,
-    SessionTerms, Span, Standing, Status, StoredAnswer, Time, Tombstone, TombstoneKind,
-    Transaction, UnitAmount, Window,
+    Allowance, BucketKeys, BucketNo, BucketTerms, Cause, Change, Code, Cycle, DebitPart,
+    DebitedItem, DebtRule, Final, Id, ItemAnswer, ItemAnswers, ItemAt, ItemKey, LateAnswer, Limit,
+    LimitAt, LimitSubject, Name, Op, Overrun, PackedAnswer, Period, Posting, RequestKind,
+    RequestName, SessionAt, SessionTerms, Span, Standing, Status, StoredAnswer, Time, Tombstone,
+    TombstoneKind, Transaction, UnitAmount, Window,
 };
 
 pub(crate) const CHECKSUM: Checksum = crc32c::crc32c_append;
@@ -226,6 +226,10 @@ pub(crate) fn every_op() -> Change {
             owed: 0,
         }),
         Op::EndAllowance(BucketNo(10)),
+        Op::SetBucketKeys(Box::new(BucketKeys {
+            bucket: BucketNo(11),
+            keys: vec![7.into(), ItemKey::new(b"gpt-5").expect("a key")],
+        })),
         Op::BeginPeriod { bucket: BucketNo(11), period_start: AT, carried: 0 },
         Op::NoteRefund { debit: id("txn-0"), item: 15, posting: posting(7, 8) },
         Op::Remember(Box::new(Transaction {

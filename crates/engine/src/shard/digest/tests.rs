@@ -46,8 +46,8 @@ impl Pair {
         let attributes = BucketAttributes::default();
         let bucket =
             NewBucket { bucket: name("main"), unit: name("octets"), amount: 10_000, attributes };
-        let create =
-            Create { txn: None, status: Status::Active, identities: &[], buckets: &[bucket] };
+        let buckets = [bucket];
+        let create = Create::active(&buckets);
         shard.execute(START, key, &Command::Create(create));
         let items = [ItemRequest {
             key: 1.into(),

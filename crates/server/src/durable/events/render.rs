@@ -112,6 +112,11 @@ fn about<'f>(fields: &mut Fields<'f>, found: &Found<'f>) {
             bucket(fields, named(found), Some(*number));
             terms(fields, changed);
         }
+        Event::BucketItemsSet { bucket: number, keys } => {
+            bucket(fields, named(found), Some(*number));
+            let keys: Vec<String> = keys.iter().map(ToString::to_string).collect();
+            fields.text("items", keys.join(" "));
+        }
         Event::BucketRemoved { bucket: number, named } => {
             let named = named.as_ref().map(|(name, unit)| (name, unit));
             bucket(fields, named, Some(*number));

@@ -192,12 +192,12 @@ impl Step<'_> {
     fn is_over_and_unknown(&self) -> bool {
         let later = |with: &BucketAttributes| BucketAttributes { valid_to: None, ..*with };
         let without = match self.op.clone() {
-            Op::TopUp { txn, bucket, amount, unit, with } if with.valid_to.is_some() => {
-                Op::TopUp { txn, bucket, amount, unit, with: later(&with) }
+            Op::TopUp { txn, bucket, amount, unit, with, keys } if with.valid_to.is_some() => {
+                Op::TopUp { txn, bucket, amount, unit, with: later(&with), keys }
             }
-            Op::Bucket { txn, bucket, with, remove } if with.valid_to.is_some() => {
+            Op::Bucket { txn, bucket, with, keys, remove } if with.valid_to.is_some() => {
                 let with = BucketAttributes { priority: Some(0), ..later(&with) };
-                Op::Bucket { txn, bucket, with, remove }
+                Op::Bucket { txn, bucket, with, keys, remove }
             }
             _ => return false,
         };

@@ -178,7 +178,7 @@ fn daily_credits_never_meet_the_bound_on_buckets() {
             ..Default::default()
         };
         let unit = Some(name("u"));
-        script.done(&Op::TopUp { txn, bucket, amount: 10, unit, with });
+        script.done(&Op::TopUp { txn, bucket, amount: 10, unit, with, keys: vec![] });
         script.now += day / 2;
         script.done(&Op::debit(&format!("d{number}"), "u", 3));
         script.now += day / 2;
@@ -198,7 +198,8 @@ fn a_bucket_stays_while_a_debit_from_it_is_remembered() {
     script.done(&Op::debit("d", "u", 6));
     let unit = Some(name("u"));
     let with = BucketAttributes::default();
-    let other = Op::TopUp { txn: "t".to_string(), bucket: name("c"), amount: 1, unit, with };
+    let other =
+        Op::TopUp { txn: "t".to_string(), bucket: name("c"), amount: 1, unit, with, keys: vec![] };
     script.now = 1_598;
     assert_eq!(script.refused(&other), Code::Busy);
     script.done(&Op::refund("r", "d", None));

@@ -146,6 +146,7 @@ fn only_an_empty_bucket_is_removed() {
         txn: txn.to_string(),
         bucket: name("a"),
         with: any(),
+        keys: None,
         remove: true,
     };
     script.done(&Request::new("s", 0).ask(1, "u", 3).reserve());
@@ -176,9 +177,15 @@ fn an_account_that_used_up_its_bucket_numbers_gets_no_more() {
     let mut script = ScriptedPair::with(limits, &[("first", "u", 0)]);
     let topup = |txn: &str| {
         let (txn, unit, with) = (txn.to_string(), Some(name("u")), any());
-        Op::TopUp { txn, bucket: name("a"), amount: 1, unit, with }
+        Op::TopUp { txn, bucket: name("a"), amount: 1, unit, with, keys: vec![] }
     };
-    let remove = Op::Bucket { txn: "w".to_string(), bucket: name("a"), with: any(), remove: true };
+    let remove = Op::Bucket {
+        txn: "w".to_string(),
+        bucket: name("a"),
+        with: any(),
+        keys: None,
+        remove: true,
+    };
     script.done(&topup("t"));
     script.done(&Op::adjust("v", "a", -1));
     script.now += 1;

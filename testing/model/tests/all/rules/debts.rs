@@ -13,7 +13,7 @@ fn any() -> BucketAttributes {
 
 fn new(txn: &str, bucket: &str, amount: i64, with: BucketAttributes) -> Op {
     let (txn, bucket, unit) = (txn.to_string(), name(bucket), Some(name("c")));
-    Op::TopUp { txn, bucket, amount, unit, with }
+    Op::TopUp { txn, bucket, amount, unit, with, keys: vec![] }
 }
 
 /// Returns the validity of the nth of several buckets, each of which begins when the one before it ends.
@@ -95,7 +95,7 @@ fn indebted() -> ScriptedPair {
 fn an_expired_bucket_still_owes() {
     let mut script = indebted();
     let account = script.pair.account.as_ref().expect("an account");
-    let seen = check(account, name("c"), 301, Time(script.now));
+    let seen = check(account, (name("c"), None), 301, Time(script.now));
     assert_eq!(
         (seen.code, seen.amount, seen.cause),
         (Code::CreditLimitReached, 300, Cause::Balance)

@@ -120,7 +120,7 @@ fn in_debt() -> ScriptedPair {
     let mut script = ScriptedPair::new(&[]);
     let with = BucketAttributes { floor: Some(-50), ..to(1_100) };
     let (txn, bucket, unit) = ("t".to_string(), name("b"), Some(name("w")));
-    script.done(&Op::TopUp { txn, bucket, amount: 20, unit, with });
+    script.done(&Op::TopUp { txn, bucket, amount: 20, unit, with, keys: vec![] });
     script.done(
         &Request {
             options: SessionOptions { tcc_ms: Some(50), ..SessionOptions::default() },

@@ -30,7 +30,7 @@ fn an_account_is_created_once_by_its_transaction() {
     let status = Status::Active;
     let of = |txn: &Option<String>, amount| {
         let buckets = vec![NewBucket { amount, ..bucket }];
-        Op::Create { txn: txn.clone(), status, identities: vec![], buckets }
+        Op::Create { txn: txn.clone(), status, identities: vec![], buckets, keys: vec![] }
     };
     let create = of(&txn, 5);
     script.replayed_after(&create, 999);
@@ -228,7 +228,10 @@ fn a_change_of_validity_is_replayed_after_its_to_has_passed() {
     let to = |end| BucketAttributes { valid_to: Some(Some(Time(end))), ..Default::default() };
     let mut script = ScriptedPair::new(&[]);
     let (txn, bucket, unit) = ("t".to_string(), name("a"), Some(name("u")));
-    script.replayed_after(&Op::TopUp { txn, bucket, amount: 5, unit, with: to(1_050) }, 50);
+    script.replayed_after(
+        &Op::TopUp { txn, bucket, amount: 5, unit, with: to(1_050), keys: vec![] },
+        50,
+    );
     script.replayed_after(&Op::bucket("b", "a", to(1_060)), 100);
     assert_eq!(script.refused(&Op::bucket("c", "a", to(1_060))), Code::Invalid);
     let topup = Op::topup("t", "a", 5);
@@ -321,7 +324,7 @@ fn busy_says_which_bound_it_is_and_when_there_is_room() {
     waits(&mut script, &reserve("w", 10), "sessions_max 2", 450);
     let (with, amount) = (BucketAttributes::default(), 1);
     let (txn, bucket, unit) = ("t".to_string(), name("b"), Some(name("u")));
-    let more = Op::TopUp { txn, bucket, amount, unit, with };
+    let more = Op::TopUp { txn, bucket, amount, unit, with, keys: vec![] };
     assert_eq!(
         rejection(&script, &more).to_string(),
         "buckets_max 1: the account has as many as allowed: remove one"

@@ -5,7 +5,7 @@ use scurry_model::{Op, Request, ScriptedPair, name};
 
 fn new(txn: &str, bucket: &str, amount: i64, with: BucketAttributes) -> Op {
     let (txn, bucket, unit) = (txn.to_string(), name(bucket), Some(name("u")));
-    Op::TopUp { txn, bucket, amount, unit, with }
+    Op::TopUp { txn, bucket, amount, unit, with, keys: vec![] }
 }
 
 fn any() -> BucketAttributes {
