@@ -14,19 +14,13 @@ struct Before {
     variable: &'static str,
 }
 
-const BEFORE: [Before; 2] = [
+const BEFORE: [Before; 1] = [
     // A commit whose formats are those of today: a group goes back to it at any time. After a change of a format, take
     // the first commit that has it.
     Before { commit: "1bc775b4263089ee7b73751017be2bd38fcdb875", variable: "SCURRY_BEFORE" },
-    // The last commit before the leader wrote digests of its memory into the log (version 3 of the protocol between
-    // nodes): a group goes back to it as long as one node runs it.
-    Before {
-        commit: "7a19e20628b2c99994325e77a8537541ff8f1842",
-        variable: "SCURRY_BEFORE_DIGESTS",
-    },
 ];
 
-/// Builds both versions, once, and runs the tests that need them.
+/// Builds them, once, and runs the tests that need them.
 pub(crate) fn run(host: &Host, mut tests: Command) -> Result<Outcome> {
     let is_there = |before: &Before| {
         let commit = format!("{}^{{commit}}", before.commit);
@@ -51,7 +45,7 @@ fn build(host: &Host, commit: &str) -> Result<PathBuf> {
         return Ok(kept);
     }
     unpack(host, commit, &tree)?;
-    // Both versions have nearly the same dependencies, which are built once.
+    // All versions have nearly the same dependencies, which are built once.
     let target = place.join("target");
     let manifest = tree.join("Cargo.toml");
     let mut cargo = host.cargo_command();

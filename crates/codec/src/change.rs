@@ -21,7 +21,7 @@ use alloc::vec::Vec;
 use core::fmt;
 use scurry_ledger::{Bucket, BucketNo, Change, Name, Op, Time};
 
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 
 /// Reasons why bytes are not a Change that this program can read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +41,10 @@ impl fmt::Display for ChangeError {
                 f,
                 "change written by a newer Scurry (format {version}); this one reads up to {VERSION}"
             ),
-            ChangeError::Version(version) => write!(f, "change of unknown format {version}"),
+            ChangeError::Version(version) => write!(
+                f,
+                "change of format {version}, which this Scurry does not read: it reads format {VERSION} alone"
+            ),
             ChangeError::Op(number) => write!(f, "change with an unknown op {number}"),
             ChangeError::Malformed(malformed) => write!(f, "change is damaged: {malformed}"),
         }

@@ -36,7 +36,7 @@ use scurry_ledger::{
     Status, TZDATA_VERSION, Time, UnitAmount,
 };
 
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 
 /// Length of the longest id with its length byte.
 const SHORT_LEN_MAX: usize = 1 + ID_LEN_MAX;

@@ -50,7 +50,7 @@ impl GroupFile {
         let format = lines.next().and_then(|line| line.strip_prefix(TITLE)?.parse().ok());
         match format {
             Some(GROUP_FORMAT) => {}
-            Some(newer) if newer > GROUP_FORMAT => return Err(Unreadable::Newer(newer)),
+            Some(newer) if newer > GROUP_FORMAT => return Err(Unreadable::Format(newer)),
             _ => return Err(damaged("its first line is not that of a group")),
         }
         let mut number = |name| number(lines.next()?.strip_prefix(name)?);
@@ -178,6 +178,6 @@ mod tests {
             assert!(matches!(found, Err(Unreadable::Damaged(_))), "{to:?}: {found:?}");
         }
         let newer = sealed("scurry group format 2\nsomething else\n".to_owned());
-        assert_eq!(GroupFile::from_bytes(newer.as_bytes()), Err(Unreadable::Newer(2)));
+        assert_eq!(GroupFile::from_bytes(newer.as_bytes()), Err(Unreadable::Format(2)));
     }
 }

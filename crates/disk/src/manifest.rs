@@ -2,7 +2,7 @@
 //! A few lines of readable text, the last of which is a checksum:
 //!
 //! ```text
-//! scurry store format 1
+//! scurry store format 2
 //! store 00c0ffee00c0ffee
 //! generation 1
 //! threads 4
@@ -19,8 +19,8 @@ use scurry_codec::ByteCount;
 use scurry_engine::LogId;
 use std::fmt::Write;
 
-/// The newest format that is read.
-pub const FORMAT: u32 = 1;
+/// The format that is read, and no other.
+pub const FORMAT: u32 = 2;
 /// The generation of a store whose number of threads was never changed: its logs begin with an empty store. Each
 /// later generation begins with snapshots.
 const GENERATION_FIRST: u32 = 1;
@@ -91,7 +91,7 @@ impl Manifest {
         let format = field(TITLE.trim_end()).and_then(|format| format.parse().ok());
         match format {
             Some(FORMAT) => {}
-            Some(newer) if newer > FORMAT => return Err(Unreadable::Newer(newer)),
+            Some(other) if other > 0 => return Err(Unreadable::Format(other)),
             _ => return Err(damaged("its first line is not that of a manifest")),
         }
         let mut read = || {
@@ -118,17 +118,17 @@ mod tests {
 
     #[test]
     fn the_format_is_what_it_was() {
-        let golden = "scurry store format 1\nstore 00c0ffee00c0ffee\n\
-            generation 1\nthreads 4\ncrc32c 10eabb7d\n";
+        let golden = "scurry store format 2\nstore 00c0ffee00c0ffee\n\
+            generation 1\nthreads 4\ncrc32c 34919c71\n";
         assert_eq!(MANIFEST.to_text(), golden);
         assert_eq!(Manifest::from_bytes(golden.as_bytes()), Ok(MANIFEST));
     }
 
     #[test]
     fn the_format_of_a_restored_store_is_what_it_was() {
-        let golden = "scurry store format 1\nstore 00c0ffee00c0ffee\n\
+        let golden = "scurry store format 2\nstore 00c0ffee00c0ffee\n\
             generation 1\nthreads 4\nrestored 4711\n\
-            crc32c 496f4124\n";
+            crc32c 5c7f5dce\n";
         let restored = Manifest { restored: 4_711, ..MANIFEST };
         assert_eq!(restored.to_text(), golden);
         assert_eq!(Manifest::from_bytes(golden.as_bytes()), Ok(restored));
@@ -175,9 +175,11 @@ mod tests {
     }
 
     #[test]
-    fn a_newer_format_is_told_from_damage() {
-        let newer = sealed("scurry store format 3\nsomething else\n".to_owned());
-        assert_eq!(Manifest::from_bytes(newer.as_bytes()), Err(Unreadable::Newer(3)));
+    fn another_format_is_told_from_damage() {
+        for format in [1, 3] {
+            let other = sealed(format!("scurry store format {format}\nsomething else\n"));
+            assert_eq!(Manifest::from_bytes(other.as_bytes()), Err(Unreadable::Format(format)));
+        }
         let older = sealed("scurry store format 0\nsomething else\n".to_owned());
         assert!(matches!(Manifest::from_bytes(older.as_bytes()), Err(Unreadable::Damaged(_))));
     }

@@ -10,7 +10,8 @@ const CRC: Crc<u32> = Crc::<u32>::new(&CRC_32_ISCSI);
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Unreadable {
     Damaged(&'static str),
-    Newer(u32),
+    /// A format that this program does not read.
+    Format(u32),
 }
 
 /// Appends the checksum to the lines.

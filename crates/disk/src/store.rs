@@ -273,7 +273,7 @@ pub fn read_manifest(directory: &Path) -> Result<Option<Manifest>, StoreError> {
     match Manifest::from_bytes(&bytes) {
         Ok(manifest) => Ok(Some(manifest)),
         Err(Unreadable::Damaged(what)) => Err(StoreError::DamagedManifest { path, what }),
-        Err(Unreadable::Newer(found)) => Err(StoreError::NewerManifest { path, found }),
+        Err(Unreadable::Format(found)) => Err(StoreError::ManifestFormat { path, found }),
     }
 }
 
@@ -304,7 +304,7 @@ pub fn read_group(directory: &Path) -> Result<Option<GroupFile>, StoreError> {
     match GroupFile::from_bytes(&bytes) {
         Ok(file) => Ok(Some(file)),
         Err(Unreadable::Damaged(what)) => Err(StoreError::DamagedGroup { path, what }),
-        Err(Unreadable::Newer(found)) => Err(StoreError::NewerGroup { path, found }),
+        Err(Unreadable::Format(found)) => Err(StoreError::NewerGroup { path, found }),
     }
 }
 

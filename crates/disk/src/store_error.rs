@@ -56,13 +56,13 @@ pub enum StoreError {
         /// The fault.
         what: &'static str,
     },
-    /// The manifest was written by a newer version.
+    /// The manifest was written by a version with another format.
     #[error(
-        "{} has format {found}, and this scurry reads formats up to {}: start the version that \
-         wrote it, or a later one; nothing was changed",
+        "{} has format {found}, and this scurry reads format {} alone: start the version that wrote it; nothing was \
+         changed",
         path.display(), crate::FORMAT
     )]
-    NewerManifest {
+    ManifestFormat {
         /// The manifest.
         path: PathBuf,
         /// The format in the file.

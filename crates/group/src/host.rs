@@ -9,7 +9,7 @@ use crate::input::Input;
 use crate::member;
 use crate::membership::{LAG_MAX, Membership, OperatorRequest};
 use crate::operator_requests::OperatorRequests;
-use crate::peers::{CatchUp, DIGESTS_SINCE, Inbound, Packet, Peers, Subject};
+use crate::peers::{CatchUp, Inbound, PROTOCOL_HIGHEST, Packet, Peers, Subject};
 use crate::view::{Member, View};
 use scurry_consensus::replica::{ByteCount, Message, NodeId, Sequence, Term};
 use scurry_consensus::shard::{
@@ -531,12 +531,11 @@ impl Host {
         let now_ns = self.clock.monotonic_ns();
         self.membership.healths().is_now(now_ns);
         self.send_health();
-        let plans =
-            self.membership.look(&mut self.groups, &mut self.group_io.peers, self.required.get());
+        let plans = self.membership.look(&mut self.groups, &mut self.group_io.peers);
         for plan in plans {
             self.groups.iter_mut().for_each(|group| group.plan(plan.clone()));
         }
-        let digests = self.all_members_speak(DIGESTS_SINCE).then_some(DIGEST_ROUND_TICKS);
+        let digests = self.all_members_speak(PROTOCOL_HIGHEST).then_some(DIGEST_ROUND_TICKS);
         let may_end = self.membership.could_go_on_alone(&self.groups);
         for group in &mut self.groups {
             group.write_digests(digests);
@@ -555,7 +554,7 @@ impl Host {
     fn all_members_speak(&mut self, version: u16) -> bool {
         let Host { groups, group_io: GroupIo { peers, .. }, membership, required, .. } = self;
         if groups.iter().any(ShardGroup::has_digests) {
-            required.note_logged(DIGESTS_SINCE);
+            required.note_logged(PROTOCOL_HIGHEST);
         }
         let leads = groups.iter().all(|group| group.leads() && group.is_settled());
         let others = membership.others().into_iter().map(|(node, _)| (node, peers.version(node)));

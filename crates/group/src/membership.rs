@@ -1,7 +1,7 @@
 //! The members of the group: admits nodes that ask to join, gives them a vote when they have caught up, removes
 //! members, and writes the members to the directory.
 
-use crate::peers::{self, Accepted, DIGESTS_SINCE, JoinAnswer, JoinReply, JoinRequest, Peers};
+use crate::peers::{self, Accepted, JoinAnswer, JoinReply, JoinRequest, Peers};
 use crate::view::{Addresses, too_few_without};
 use scurry_codec::{GroupMember, GroupMembers};
 use scurry_consensus::replica::{Members, NodeId};
@@ -322,13 +322,8 @@ impl Membership {
     }
 
     /// Reads changes of the members from the log, writes them to the directory, answers nodes that ask to join, and
-    /// returns the next change if this node leads. Each node of the group speaks the required version of the protocol.
-    pub(super) fn look(
-        &mut self,
-        groups: &mut [ShardGroup],
-        peers: &mut Peers,
-        required: u16,
-    ) -> Vec<Plan> {
+    /// returns the next change if this node leads.
+    pub(super) fn look(&mut self, groups: &mut [ShardGroup], peers: &mut Peers) -> Vec<Plan> {
         let mut changed = std::mem::take(&mut self.has_news);
         for group in groups.iter_mut() {
             changed |= group.take_membership_change();
@@ -362,7 +357,7 @@ impl Membership {
             return Vec::new();
         }
         // One change at a time: the next is looked for when this one is in force in all shards.
-        let plan = self.admit(groups, required);
+        let plan = self.admit(groups);
         let plan = plan.or_else(|| self.promote(groups)).or_else(|| self.readdress(groups));
         plan.into_iter().collect()
     }
@@ -403,20 +398,11 @@ impl Membership {
     }
 
     /// Returns a change that admits the first node in the queue. None if it is a member already or is refused.
-    fn admit(&mut self, groups: &[ShardGroup], required: u16) -> Option<Plan> {
+    fn admit(&mut self, groups: &[ShardGroup]) -> Option<Plan> {
         let members = groups.first()?.replica.membership().members.clone();
         let (request, _) = self.asking.first()?;
         let id = request.node;
         if members.iter().any(|member| member == id) {
-            return None;
-        }
-        if request.observes && required < DIGESTS_SINCE {
-            let (_, answer) = self.asking.remove(0);
-            answer.send(JoinAnswer::Later(
-                "a node that only observes would get a vote from a node of an older version: it waits until all nodes \
-                 run this one (protocol in SCUR.REPLICA STATUS says which does not)"
-                    .to_owned(),
-            ));
             return None;
         }
         if groups.iter().any(ShardGroup::memory_differs) {

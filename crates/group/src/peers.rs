@@ -29,7 +29,6 @@ pub use passage::Passages;
 pub use socket::Sockets;
 pub use succession::LostGroup;
 pub(crate) use succession::SuccessionReply;
-pub(crate) use versions::DIGESTS_SINCE;
 pub use versions::PROTOCOL_HIGHEST;
 
 use crate::clocks::Clocks;

@@ -21,7 +21,7 @@ fn refused(bytes: &[u8]) -> String {
 
 /// Returns a Change with version 1, the time 0 and these bytes.
 fn at_zero(rest: &[u8]) -> Vec<u8> {
-    [&[1, 0], rest].concat()
+    [&[2, 0], rest].concat()
 }
 
 #[test]
@@ -64,8 +64,8 @@ fn bytes_are_put_behind_what_is_there() {
 }
 
 #[test]
-fn version_1_is_pinned() {
-    expect_test::expect_file!["../golden/change-v1.hex"].assert_eq(&hex(&encode(&every_op())));
+fn the_bytes_are_pinned() {
+    expect_test::expect_file!["../golden/change.hex"].assert_eq(&hex(&encode(&every_op())));
 }
 
 #[test]
@@ -109,10 +109,11 @@ fn a_flipped_bit_is_refused_or_gives_another_change() {
 #[test]
 fn errors_say_what_is_wrong() {
     assert_eq!(refused(&[]), "change is damaged: the bytes end inside of something");
-    assert_eq!(refused(&[0]), "change of unknown format 0");
+    let older = "change of format 1, which this Scurry does not read: it reads format 2 alone";
+    assert_eq!(refused(&[1]), older);
     assert_eq!(
-        refused(&[2]),
-        "change written by a newer Scurry (format 2); this one reads up to 1"
+        refused(&[3]),
+        "change written by a newer Scurry (format 3); this one reads up to 2"
     );
     assert_eq!(refused(&at_zero(&[1, 99])), "change with an unknown op 99");
     assert_eq!(refused(&at_zero(&[1, 0])), "change with an unknown op 0");
@@ -236,10 +237,10 @@ fn usual_times_of_supervision_take_a_byte_each() {
 fn a_stored_answer_that_is_not_whole_is_refused() {
     for behind in [&[][..], &[0; 8], &[0; 9], &[4, 0, 0, 0, 0, 0, 0, 0, 12, 0]] {
         let op = [&[26, 0, 5, behind.len() as u8], behind, &[8]].concat();
-        let bytes = [&[1, 0, 1][..], &op].concat();
+        let bytes = [&[2, 0, 1][..], &op].concat();
         assert_eq!(decode(&bytes), Err(ChangeError::Malformed(Malformed::Answer)), "{behind:?}");
     }
-    assert!(decode(&[1, 0, 1, 26, 0, 5, 10, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 8]).is_ok());
+    assert!(decode(&[2, 0, 1, 26, 0, 5, 10, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 8]).is_ok());
 }
 
 #[test]

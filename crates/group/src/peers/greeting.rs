@@ -435,24 +435,24 @@ mod tests {
         greetings()[0].write(Versions::ALL, &mut hello).unwrap();
         answers()[0].write(Versions::ALL, &mut welcome).unwrap();
         answers()[1].write(Versions::ALL, &mut refusal).unwrap();
-        let newer = in_versions(hello.clone(), 1, 9);
+        let newer = in_versions(hello.clone(), 6, 9);
         assert_eq!(Greeting::read(Versions::ALL, &mut &newer[..]).unwrap(), greetings()[0]);
-        let words = "versions 6 to 9 of the protocol between nodes, and this one 1 to 5";
-        match Greeting::read(Versions::ALL, &mut &in_versions(hello, 6, 9)[..]) {
+        let words = "versions 7 to 9 of the protocol between nodes, and this one 6 to 6";
+        match Greeting::read(Versions::ALL, &mut &in_versions(hello, 7, 9)[..]) {
             Err(Unreadable::Words(text)) => assert!(text.contains(words), "{text}"),
             other => panic!("{other:?}"),
         }
-        match Answer::read(Versions::ALL, &mut &in_versions(welcome.clone(), 6, 9)[..]) {
+        match Answer::read(Versions::ALL, &mut &in_versions(welcome.clone(), 7, 9)[..]) {
             Err(Unreadable::Words(text)) => assert!(text.contains(words), "{text}"),
             other => panic!("{other:?}"),
         }
-        let refusal = in_versions(refusal, 6, 9);
+        let refusal = in_versions(refusal, 7, 9);
         assert_eq!(
             Answer::read(Versions::ALL, &mut &refusal[..]).unwrap().0,
             answers()[1],
             "in its own words"
         );
-        for (highest, spoken) in [(1, 1), (3, 3), (4, 4), (5, 5), (9, 5)] {
+        for (highest, spoken) in [(6, 6), (9, 6)] {
             let welcome = in_versions(welcome.clone(), 1, highest);
             assert_eq!(
                 Answer::read(Versions::ALL, &mut &welcome[..]).unwrap(),
@@ -461,27 +461,27 @@ mod tests {
         }
     }
 
-    /// An older node cannot read what the log of such a group may have.
+    /// An older node cannot read the log, and a newer group may have what this one cannot read.
     #[test]
-    fn a_node_whose_group_requires_a_version_refuses_those_who_do_not_speak_it() {
-        let own = Versions::from(4);
+    fn nodes_without_a_common_version_refuse_each_other() {
+        let newer = Versions { lowest: 7, highest: 8 };
         let (mut hello, mut welcome) = (Vec::new(), Vec::new());
-        greetings()[0].write(own, &mut hello).unwrap();
-        assert_eq!(hello[8..12], [4, 0, 5, 0]);
+        greetings()[0].write(newer, &mut hello).unwrap();
+        assert_eq!(hello[8..12], [7, 0, 8, 0]);
         answers()[0].write(Versions::ALL, &mut welcome).unwrap();
-        let words = "versions 1 to 3 of the protocol between nodes, and this one 4 to 5";
+        let words = "versions 1 to 6 of the protocol between nodes, and this one 7 to 8";
         for is_greeting in [true, false] {
-            let older = in_versions(if is_greeting { &hello } else { &welcome }.clone(), 1, 3);
+            let older = in_versions(if is_greeting { &hello } else { &welcome }.clone(), 1, 6);
             let said = match is_greeting {
-                true => Greeting::read(own, &mut &older[..]).map(drop),
-                false => Answer::read(own, &mut &older[..]).map(drop),
+                true => Greeting::read(newer, &mut &older[..]).map(drop),
+                false => Answer::read(newer, &mut &older[..]).map(drop),
             };
             match said {
                 Err(Unreadable::Words(text)) => assert!(text.contains(words), "{text}"),
                 other => panic!("{other:?}"),
             }
         }
-        let newer = in_versions(welcome, 1, 4);
-        assert_eq!(Answer::read(own, &mut &newer[..]).unwrap(), (answers()[0].clone(), 4));
+        let later = in_versions(welcome, 1, 7);
+        assert_eq!(Answer::read(newer, &mut &later[..]).unwrap(), (answers()[0].clone(), 7));
     }
 }

@@ -5,7 +5,7 @@ use super::greeting::{Answer, Greeting, Hello, Unreadable, greet};
 use super::roster::{GreetingSlot, Roster};
 use super::socket::{DialledSocket, Socket, Sockets};
 use super::succession::LostGroup;
-use super::versions::{OBSERVERS_JOIN_SINCE, Versions};
+use super::versions::Versions;
 use scurry_consensus::replica::NodeId;
 use std::collections::BTreeMap;
 use std::io;
@@ -214,17 +214,9 @@ fn ask(
 ) -> Result<JoinAnswer, Unreadable> {
     let stream = DialledSocket::new(address)?.connect(address, sockets.greeting_ms)?;
     let mut socket = sockets.dialled(stream, ANSWER_MS)?;
-    let (answer, spoken) = greet(&mut socket, Versions::ALL, &Greeting::Join(request.clone()))?;
+    let (answer, _) = greet(&mut socket, Versions::ALL, &Greeting::Join(request.clone()))?;
     match answer {
         Answer::Join(answer) => Ok(answer),
-        Answer::Refusal(words)
-            if request.observes && (1..OBSERVERS_JOIN_SINCE).contains(&spoken) =>
-        {
-            Err(Unreadable::Words(format!(
-                "the node there runs an older version, which admits no node that only observes: upgrade all nodes of \
-                 the group first ({words})"
-            )))
-        }
         Answer::Refusal(words) => Err(Unreadable::Words(words)),
         Answer::Welcome { .. } => {
             Err(Unreadable::Words("an answer to another question".to_owned()))

@@ -5,7 +5,7 @@ use super::bytes::malformed;
 use super::greeting::{Answer, Greeting, Hello, Unreadable, greet};
 use super::packet::{Packet, Subject, write_packets};
 use super::socket::{DialledSocket, Socket, Sockets};
-use super::versions::{CLOCKS_SINCE, DIGESTS_SINCE, HEALTH_SINCE, Versions};
+use super::versions::Versions;
 use super::{Enter, Identity, Inbound, Inbox};
 use crate::clock::Clock;
 use crate::clocks::{ClockSchedule, Clocks};
@@ -590,22 +590,15 @@ impl Link {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Queues a packet. Returns false if there is no connection, the other side does not know the subject, or too much
-    /// is queued.
+    /// Queues a packet. Returns false if there is no connection, or too much is queued.
     pub(super) fn send(&self, packet: Packet) -> bool {
         let len = packet.len();
         let mut waiting = self.waiting();
-        let Some(version) = waiting.connected else { return false };
-        let since = match packet.subject {
-            Subject::Health => HEALTH_SINCE,
-            Subject::Digest | Subject::Committed => DIGESTS_SINCE,
-            Subject::Replica | Subject::CatchUp | Subject::Clock => 0,
-        };
         let source = source_of(&packet);
         let queued = source.and_then(|source| waiting.queued.get(&source));
         let is_full = waiting.len > ByteCount(0) && waiting.len + len > WAITING_LEN_MAX
             || queued.is_some_and(|queued| *queued > ByteCount(0) && *queued + len > waiting.room);
-        if version < since || is_full {
+        if waiting.connected.is_none() || is_full {
             return false;
         }
         waiting.len += len;
@@ -650,11 +643,10 @@ impl Link {
         let (mut said, mut refusals) = (String::new(), 0);
         while !self.waiting().stopping {
             let longest = match self.dial(roster) {
-                Ok((mut socket, version)) => {
+                Ok(mut socket) => {
                     (pause, said, refusals) = (PAUSE_FIRST, String::new(), 0);
                     roster.dialled(self, true);
-                    let clocks = (version >= CLOCKS_SINCE).then_some(&*roster.clocks);
-                    let ended = self.use_up(&mut socket, clocks, roster.sockets.clock);
+                    let ended = self.use_up(&mut socket, &roster.clocks, roster.sockets.clock);
                     tracing::debug!(node = %self.node, "a connection has ended: {ended:?}");
                     roster.dialled(self, false);
                     PAUSE_MAX
@@ -693,7 +685,7 @@ impl Link {
         waiting.queued.clear();
     }
 
-    fn dial(&self, roster: &Roster) -> Result<(Socket, u16), NoLink> {
+    fn dial(&self, roster: &Roster) -> Result<Socket, NoLink> {
         let greeting_ms = roster.sockets.greeting_ms;
         let dialling = DialledSocket::new(self.address)?;
         self.waiting().socket = Some(dialling.copy()?);
@@ -706,11 +698,11 @@ impl Link {
         let version = roster.introduce(&mut socket, self.node, Greeting::Hello)?;
         socket.settle()?;
         self.waiting().connected = Some(version);
-        Ok((socket, version))
+        Ok(socket)
     }
 
     /// Writes packets until the connection ends. A second thread notices its end while there is nothing to write.
-    fn use_up(&self, socket: &mut Socket, clocks: Option<&Clocks>, clock: Clock) -> io::Result<()> {
+    fn use_up(&self, socket: &mut Socket, clocks: &Clocks, clock: Clock) -> io::Result<()> {
         let copy = socket.copy()?;
         thread::scope(|scope| {
             let watcher = thread::Builder::new().name(format!("at-node-{}", self.node));
@@ -727,17 +719,16 @@ impl Link {
         })
     }
 
-    /// Writes packets and this node's clock, if the other side understands it, until the connection ends or has to end.
+    /// Writes packets and this node's clock until the connection ends or has to end.
     /// The clock is written first, so that a node which gets a vote from this one has its clock already.
-    fn write(&self, socket: &mut Socket, clocks: Option<&Clocks>, clock: Clock) -> io::Result<()> {
+    fn write(&self, socket: &mut Socket, clocks: &Clocks, clock: Clock) -> io::Result<()> {
         let mut telling = ClockSchedule::default();
         let mut is_slow = false;
         socket.keep_unsent(UNSENT)?;
         loop {
-            if let Some(own) = clocks.map(Clocks::own) {
-                for _ in 0..telling.due(own) {
-                    write_packets(&[clock_packet(own.time)], socket)?;
-                }
+            let own = clocks.own();
+            for _ in 0..telling.due(own) {
+                write_packets(&[clock_packet(own.time)], socket)?;
             }
             let idle = |waiting: &mut Waiting| {
                 waiting.packets.is_empty() && !waiting.stopping && !waiting.over
