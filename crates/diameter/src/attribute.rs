@@ -127,6 +127,7 @@ attributes! {
         AOC_REQUEST_TYPE = 2055, "AoC-Request-Type";
         UNIT_QUOTA_THRESHOLD = 1226, "Unit-Quota-Threshold";
         TRIGGER = 1264, "Trigger";
+        SERVICE_INFORMATION = 873, "Service-Information";
         REFUND_INFORMATION = 2022, "Refund-Information";
     }
 }

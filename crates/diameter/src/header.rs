@@ -77,6 +77,15 @@ impl Flags {
     }
 }
 
+/// The two numbers that identify a message.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MessageIds {
+    /// The number by which one hop matches an answer with its request.
+    pub hop_by_hop: u32,
+    /// The number by which the receiver finds a request that was sent twice.
+    pub end_to_end: u32,
+}
+
 /// The header of a message, without its length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {

@@ -30,7 +30,7 @@ impl<'w> MessageWriter<'w> {
     /// If the message is longer than its header can say: 16 MiB.
     pub fn finish(self) -> usize {
         let len = self.out.len() - self.start;
-        assert!(len % 4 == 0 && len <= MESSAGE_LEN_MAX, "a message of {len} bytes");
+        assert!(len.is_multiple_of(4) && len <= MESSAGE_LEN_MAX, "a message of {len} bytes");
         let head = self.header.encode(u32::try_from(len).expect("24 bits"));
         self.out[self.start..self.start + HEADER_LEN].copy_from_slice(&head);
         len
@@ -118,7 +118,7 @@ impl<'w> MessageWriter<'w> {
         self.head(attribute, 0);
         write(self);
         let len = self.out.len() - start;
-        assert!(len % 4 == 0, "a group of {len} bytes");
+        assert!(len.is_multiple_of(4), "a group of {len} bytes");
         self.out[start + 5..start + 8].copy_from_slice(&length_field(len)[1..]);
     }
 
