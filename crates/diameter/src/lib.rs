@@ -14,6 +14,7 @@ mod header;
 mod message;
 mod occurrences;
 mod origin;
+pub mod peer;
 mod refusal;
 mod refusal_answer;
 mod result_code;

@@ -28,6 +28,11 @@ impl<'a> Message<'a> {
         Ok(Message { header: Header::read(head), body })
     }
 
+    /// Returns a message whose AVPs cannot be read.
+    pub(crate) fn without_avps(header: Header) -> Message<'static> {
+        Message { header, body: &[] }
+    }
+
     /// Returns its AVPs.
     #[must_use]
     pub fn avps(&self) -> Avps<'a> {

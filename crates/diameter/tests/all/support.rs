@@ -158,35 +158,23 @@ fn describe(avps: Avps<'_>, out: &mut String) {
         let must = known.mandatory == dictionary::Mandatory::Must;
         assert_eq!(avp.is_mandatory(), must, "the M flag of {}", known.name);
         write!(out, " {}", known.name).expect("a text");
-        match known.kind {
+        let value = match known.kind {
             AvpType::Grouped => {
                 out.push_str("={");
                 describe(Avps::within(&avp).expect("not deep"), out);
                 out.push_str(" }");
+                continue;
             }
-            AvpType::Utf8String | AvpType::Identity => {
-                write!(out, "={}", avp.text().expect("a text")).expect("a text");
-            }
-            AvpType::Unsigned32 | AvpType::Enumerated => {
-                write!(out, "={}", avp.u32().expect("a number")).expect("a text");
-            }
-            AvpType::Integer32 => {
-                write!(out, "={}", avp.i32().expect("a number")).expect("a text");
-            }
-            AvpType::Unsigned64 => {
-                write!(out, "={}", avp.u64().expect("a number")).expect("a text");
-            }
-            AvpType::Integer64 => {
-                write!(out, "={}", avp.i64().expect("a number")).expect("a text");
-            }
-            AvpType::Time => write!(out, "={}", avp.time().expect("a time")).expect("a text"),
-            AvpType::Address => {
-                let address = avp.address().expect("an address").expect("a known family");
-                write!(out, "={address}").expect("a text");
-            }
-            AvpType::OctetString | AvpType::Float32 | AvpType::Float64 => {
-                write!(out, "={:?}", avp.data).expect("a text");
-            }
-        }
+            AvpType::Utf8String | AvpType::Identity => avp.text().ok().map(str::to_owned),
+            AvpType::Unsigned32 | AvpType::Enumerated => avp.u32().ok().map(|n| n.to_string()),
+            AvpType::Integer32 => avp.i32().ok().map(|n| n.to_string()),
+            AvpType::Unsigned64 => avp.u64().ok().map(|n| n.to_string()),
+            AvpType::Integer64 => avp.i64().ok().map(|n| n.to_string()),
+            AvpType::Time => avp.time().ok().map(|n| n.to_string()),
+            AvpType::Address => avp.address().ok().flatten().map(|address| address.to_string()),
+            AvpType::OctetString | AvpType::Float32 | AvpType::Float64 => None,
+        };
+        let value = value.unwrap_or_else(|| format!("{:?}", avp.data));
+        write!(out, "={value}").expect("a text");
     }
 }
