@@ -18,7 +18,7 @@ pub mod peer;
 mod refusal;
 mod refusal_answer;
 mod result_code;
-mod session_request;
+mod server_request;
 mod vendor_application;
 mod writer;
 
@@ -34,6 +34,6 @@ pub use origin::Origin;
 pub use refusal::{FailedAvp, Refusal};
 pub use refusal_answer::write_refusal;
 pub use result_code::ResultCode;
-pub use session_request::{SessionAction, SessionAnswer, SessionRequest};
+pub use server_request::{ClientAnswer, ServerAction, ServerRequest};
 pub use vendor_application::VendorApplication;
 pub use writer::MessageWriter;

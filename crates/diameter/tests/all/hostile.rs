@@ -7,7 +7,7 @@ use scurry_diameter::ccr::{
     CreditControlRequest, Money, RequestedAction, Scratch, Service, SubscriptionId,
     SubscriptionKind, Triggers, Units, UsedUnits,
 };
-use scurry_diameter::{Attribute, Frame, FrameFault, Message, SessionAnswer, frame, write_refusal};
+use scurry_diameter::{Attribute, ClientAnswer, Frame, FrameFault, Message, frame, write_refusal};
 
 /// Writes a request with everything that is read.
 fn full() -> Vec<u8> {
@@ -57,7 +57,7 @@ fn full() -> Vec<u8> {
 /// Reads bytes in every way. If they are a request, it is the same after it was written and read again.
 fn try_all(bytes: &[u8], scratch: &mut Scratch) -> Option<String> {
     let message = Message::read(bytes).ok()?;
-    let _ = SessionAnswer::read(&message);
+    let _ = ClientAnswer::read(&message);
     match CreditControlRequest::read(&message, scratch) {
         Ok(mut request) => {
             // Reserved flags are not written.

@@ -6,17 +6,17 @@ use scurry_diameter::attribute::{DISCONNECT_CAUSE, SESSION_ID};
 use scurry_diameter::peer::{
     CloseReason, DisconnectCause, Event, PeerError, RequestRefusal, Token,
 };
-use scurry_diameter::{Attribute, Message, SessionAction, SessionRequest};
+use scurry_diameter::{Attribute, Message, ServerAction, ServerRequest};
 
 const ORIGIN: &str = "Origin-Host=ocs.example Origin-Realm=example Origin-State-Id=5";
 
 /// Sends a Re-Auth-Request, and returns its bytes.
 fn send(host: &mut Host, token: u64) -> Result<Vec<u8>, RequestRefusal> {
-    let request = SessionRequest {
+    let request = ServerRequest {
         session_id: "s;1",
         destination_host: "pgw.example",
         destination_realm: "example",
-        action: SessionAction::ReAuth { rating_group: None, identifier: None },
+        action: ServerAction::ReAuth { rating_group: None, identifier: None },
     };
     let (now_ms, command) = (host.now_ms, request.command());
     host.peer.request(now_ms, Token(token), command, &mut host.out, |out, ids| {

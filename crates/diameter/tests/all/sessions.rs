@@ -2,12 +2,10 @@
 
 use crate::support::{IDS, avp, origin, text, with_avp};
 use scurry_diameter::attribute::{EXPERIMENTAL_RESULT, RESULT_CODE, SESSION_ID};
-use scurry_diameter::{
-    Attribute, Message, ResultCode, SessionAction, SessionAnswer, SessionRequest,
-};
+use scurry_diameter::{Attribute, ClientAnswer, Message, ResultCode, ServerAction, ServerRequest};
 
-fn written(action: SessionAction) -> String {
-    let request = SessionRequest {
+fn written(action: ServerAction) -> String {
+    let request = ServerRequest {
         session_id: "smf.example;1;2",
         destination_host: "smf.example",
         destination_realm: "example",
@@ -26,13 +24,13 @@ const HEAD: &str = "Session-Id=smf.example;1;2 Origin-Host=ocs.example Origin-Re
 
 #[test]
 fn requests_of_the_server_name_session_and_client() {
-    let all = SessionAction::ReAuth { rating_group: None, identifier: None };
+    let all = ServerAction::ReAuth { rating_group: None, identifier: None };
     assert_eq!(written(all), format!("258RP {HEAD} Re-Auth-Request-Type=0"));
-    let one = SessionAction::ReAuth { rating_group: Some(9), identifier: Some(3) };
+    let one = ServerAction::ReAuth { rating_group: Some(9), identifier: Some(3) };
     let expected =
         format!("258RP {HEAD} Re-Auth-Request-Type=0 Service-Identifier=3 Rating-Group=9");
     assert_eq!(written(one), expected);
-    assert_eq!(written(SessionAction::Abort), format!("274RP {HEAD}"));
+    assert_eq!(written(ServerAction::Abort), format!("274RP {HEAD}"));
 }
 
 #[test]
@@ -40,7 +38,7 @@ fn answers_have_a_result_or_an_experimental_one() {
     let head = [1, 0, 0, 20, 0x40, 0, 1, 2, 0, 0, 0, 4, 0, 0, 0, 1, 0, 0, 0, 2];
     let read = |bytes: &[u8]| -> Result<(Option<u32>, Option<String>), u32> {
         let message = Message::read(bytes).expect("a message");
-        let answer = SessionAnswer::read(&message).map_err(|refusal| refusal.result.0)?;
+        let answer = ClientAnswer::read(&message).map_err(|refusal| refusal.result.0)?;
         Ok((answer.result.map(|code| code.0), answer.session_id.map(str::to_owned)))
     };
     assert_eq!(read(&head), Ok((None, None)));

@@ -17,7 +17,7 @@ use crate::writer::MessageWriter;
 
 /// What the client is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SessionAction {
+pub enum ServerAction {
     /// Ask for units again: for the whole session, or for one service of it.
     ReAuth {
         /// Rating-Group of the service.
@@ -31,7 +31,7 @@ pub enum SessionAction {
 
 /// A request of the server for a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SessionRequest<'a> {
+pub struct ServerRequest<'a> {
     /// Session-Id.
     pub session_id: &'a str,
     /// Destination-Host: Origin-Host of the session's requests.
@@ -39,16 +39,16 @@ pub struct SessionRequest<'a> {
     /// Destination-Realm: Origin-Realm of the session's requests.
     pub destination_realm: &'a str,
     /// What the client is asked.
-    pub action: SessionAction,
+    pub action: ServerAction,
 }
 
-impl SessionRequest<'_> {
+impl ServerRequest<'_> {
     /// Returns the command code.
     #[must_use]
     pub fn command(&self) -> u32 {
         match self.action {
-            SessionAction::ReAuth { .. } => command::RE_AUTH,
-            SessionAction::Abort => command::ABORT_SESSION,
+            ServerAction::ReAuth { .. } => command::RE_AUTH,
+            ServerAction::Abort => command::ABORT_SESSION,
         }
     }
 
@@ -67,7 +67,7 @@ impl SessionRequest<'_> {
         writer.bytes(DESTINATION_REALM, self.destination_realm.as_bytes());
         writer.bytes(DESTINATION_HOST, self.destination_host.as_bytes());
         writer.u32(AUTH_APPLICATION_ID, application::CREDIT_CONTROL);
-        if let SessionAction::ReAuth { rating_group, identifier } = self.action {
+        if let ServerAction::ReAuth { rating_group, identifier } = self.action {
             // AUTHORIZE_ONLY.
             writer.u32(RE_AUTH_REQUEST_TYPE, 0);
             if let Some(identifier) = identifier {
@@ -83,7 +83,7 @@ impl SessionRequest<'_> {
 
 /// The answer to a request of ours. What is missing is `None`: no answer goes back to an answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SessionAnswer<'a> {
+pub struct ClientAnswer<'a> {
     /// Result-Code, or the code within Experimental-Result.
     pub result: Option<ResultCode>,
     /// Session-Id.
@@ -92,13 +92,13 @@ pub struct SessionAnswer<'a> {
     pub origin_host: Option<&'a str>,
 }
 
-impl<'a> SessionAnswer<'a> {
+impl<'a> ClientAnswer<'a> {
     /// Reads an answer. AVPs that are not read here are passed over.
     ///
     /// # Errors
     /// 5014 and 5004 for wrong lengths and texts.
-    pub fn read(message: &Message<'a>) -> Result<SessionAnswer<'a>, Refusal<'a>> {
-        let mut read = SessionAnswer::default();
+    pub fn read(message: &Message<'a>) -> Result<ClientAnswer<'a>, Refusal<'a>> {
+        let mut read = ClientAnswer::default();
         for avp in message.avps() {
             let avp = avp?;
             match avp {
