@@ -5,6 +5,7 @@ use crate::attribute::{SUBSCRIPTION_ID_DATA, SUBSCRIPTION_ID_TYPE};
 use crate::avp::Avp;
 use crate::avps::Avps;
 use crate::refusal::Refusal;
+use std::fmt;
 
 /// Subscription-Id AVPs in one request.
 pub const SUBSCRIPTION_IDS_MAX: usize = 8;
@@ -100,7 +101,7 @@ impl<'a> SubscriptionId<'a> {
 }
 
 /// The identifiers of a request, without an allocation.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Default)]
 pub struct SubscriptionIds<'a> {
     ids: [SubscriptionId<'a>; SUBSCRIPTION_IDS_MAX],
     len: usize,
@@ -123,5 +124,11 @@ impl<'a> SubscriptionIds<'a> {
         *self.ids.get_mut(self.len).ok_or_else(|| too_many(avp))? = id;
         self.len += 1;
         Ok(())
+    }
+}
+
+impl fmt::Debug for SubscriptionIds<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.as_slice()).finish()
     }
 }

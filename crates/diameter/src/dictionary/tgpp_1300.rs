@@ -1,6 +1,6 @@
 //! 3GPP AVPs 1300 to 1999: TS 32.299, TS 29.272, TS 29.273 and TS 29.172.
 
-use super::{AvpInfo, must, never};
+use super::{AvpInfo, may, must, never};
 use crate::dictionary::AvpType::{
     Address, Enumerated, Grouped, Identity, Integer32, OctetString, Time, Unsigned32, Unsigned64,
     Utf8String,
@@ -29,6 +29,7 @@ pub(super) const AVPS: &[AvpInfo] = &[
     never(1320, "3GPP-OC-Specific-Reduction", Grouped),
     never(1321, "3GPP-OC-Rating-Group", Unsigned32),
     never(1322, "3GPP-OC-Request-Type", Enumerated),
+    must(1323, "VoLTE-Information", Grouped),
     must(1400, "Subscription-Data", Grouped),
     must(1401, "Terminal-Information", Grouped),
     must(1402, "IMEI", Utf8String),
@@ -278,4 +279,16 @@ pub(super) const AVPS: &[AvpInfo] = &[
     never(1716, "Maximum-Flow-Bitrates", Integer32),
     never(1717, "PC5-Range", Integer32),
     never(1718, "PC5-Link-AMBR", Integer32),
+    may(1719, "Third-Context-Identifier", Unsigned32),
+    may(1720, "MDT-Configuration-NR", Grouped),
+    may(1721, "Event-Threshold-SINR", Unsigned32),
+    may(1722, "Collection-Period-RRM-NR", Unsigned32),
+    may(1723, "Collection-Period-M6-NR", Unsigned32),
+    may(1724, "Collection-Period-M7-NR", Unsigned32),
+    may(1725, "Sensor-Measurement", Unsigned32),
+    may(1726, "NR-Cell-Global-Identity", OctetString),
+    may(1727, "Trace-Reporting-Consumer-Uri", Utf8String),
+    may(1728, "PLMN-RAT-Usage-Control", Unsigned32),
+    may(1729, "SF-ULR-Timestamp", Time),
+    may(1730, "SF-Provisional-Indication", Unsigned32),
 ];

@@ -1,6 +1,6 @@
 //! 3GPP AVPs 3000 to 3499: TS 32.299, TS 29.336, TS 29.337, TS 29.338 and TS 29.368.
 
-use super::{AvpInfo, must, never};
+use super::{AvpInfo, may, must, never};
 use crate::dictionary::AvpType::{
     Address, Enumerated, Grouped, Identity, Integer32, OctetString, Time, Unsigned32, Unsigned64,
     Utf8String,
@@ -103,6 +103,9 @@ pub(super) const AVPS: &[AvpInfo] = &[
     never(3181, "PDN-Connectivity-Status-Report", Grouped),
     never(3182, "PDN-Connectivity-Status-Type", Unsigned32),
     never(3183, "Traffic-Profile", Unsigned32),
+    may(3185, "Battery-Indicator", Unsigned32),
+    may(3186, "SCEF-Reference-ID-Ext", Unsigned64),
+    may(3187, "SCEF-Reference-ID-for-Deletion-Ext", Unsigned64),
     must(3200, "SM-Delivery-Outcome-T4", Enumerated),
     must(3201, "Absent-Subscriber-Diagnostic-T4", Enumerated),
     never(3202, "Trigger-Action", Unsigned32),
