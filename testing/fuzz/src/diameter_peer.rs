@@ -174,10 +174,9 @@ impl Run {
         };
         let origin = Origin::new("ocs.example", "example", None);
         let before = self.out.len();
-        let sent =
-            self.peer.request(self.now_ms, token, request.command(), &mut self.out, |out, ids| {
-                request.write(out, ids, &origin);
-            });
+        let sent = self.peer.request(self.now_ms, token, &mut self.out, |out, ids| {
+            request.write(out, ids, &origin);
+        });
         assert_eq!(sent.is_ok(), self.out.len() > before);
         if sent.is_ok() {
             assert!(self.waiting.insert(token));

@@ -200,11 +200,13 @@ impl Peer {
     ///
     /// # Errors
     /// Why it cannot be sent; then nothing is written.
+    ///
+    /// # Panics
+    /// If `write` writes no request with the hop-by-hop identifier that it gets.
     pub fn request(
         &mut self,
         now_ms: u64,
         token: Token,
-        command: u32,
         out: &mut Vec<u8>,
         write: impl FnOnce(&mut Vec<u8>, MessageIds),
     ) -> Result<(), RequestRefusal> {
@@ -218,11 +220,17 @@ impl Peer {
             self.counts.error(PeerError::TableFull);
             return Err(RequestRefusal::Full);
         }
-        let ids = self.ids.next();
+        let (ids, start) = (self.ids.next(), out.len());
         write(out, ids);
-        self.counts.sent(true, command);
+        let head = out.get(start..).and_then(|message| message.first_chunk::<HEADER_LEN>());
+        let header = Header::read(head.expect("a request was written"));
+        assert!(
+            header.flags.is_request() && header.hop_by_hop == ids.hop_by_hop,
+            "a request has its identifier"
+        );
+        self.counts.sent(true, header.command);
         let deadline_ms = now_ms.saturating_add(self.settings.answer_ms);
-        let hop_by_hop = ids.hop_by_hop;
+        let Header { hop_by_hop, command, .. } = header;
         self.own.add(Waiting { hop_by_hop, command, token, deadline_ms });
         Ok(())
     }

@@ -18,8 +18,7 @@ fn send(host: &mut Host, token: u64) -> Result<Vec<u8>, RequestRefusal> {
         destination_realm: "example",
         action: ServerAction::ReAuth { rating_group: None, identifier: None },
     };
-    let (now_ms, command) = (host.now_ms, request.command());
-    host.peer.request(now_ms, Token(token), command, &mut host.out, |out, ids| {
+    host.peer.request(host.now_ms, Token(token), &mut host.out, |out, ids| {
         request.write(out, ids, &origin());
     })?;
     Ok(host.take().remove(0))

@@ -43,7 +43,7 @@ fn a_quiet_peer_is_asked_suspected_and_given_up() {
     host.pass(30_000);
     assert_eq!(host.told(), [Event::Watchdog(WatchdogState::Suspect)]);
     let token = Token(1);
-    let refusal = host.peer.request(host.now_ms, token, 258, &mut host.out, |_, _| panic!("no"));
+    let refusal = host.peer.request(host.now_ms, token, &mut host.out, |_, _| panic!("no"));
     assert_eq!(refusal, Err(RequestRefusal::Suspect));
     assert_eq!(host.peer.counts().errors_of(PeerError::Suspected), 1);
     host.pass(30_000);
