@@ -1,12 +1,12 @@
 //! Writes credit-control answers (RFC 8506, 3.2), one service after the other, as their results become known.
 
 use super::service_answer::{FinalUnit, ServiceAnswer};
-use super::units::Units;
+use super::units::{Money, Units};
 use crate::answer_head::AnswerHead;
 use crate::attribute::{
     AUTH_APPLICATION_ID, CC_REQUEST_NUMBER, CC_REQUEST_TYPE, CC_SESSION_FAILOVER,
-    CHECK_BALANCE_RESULT, ERROR_MESSAGE, GRANTED_SERVICE_UNIT, MULTIPLE_SERVICES_CREDIT_CONTROL,
-    RESULT_CODE, VALIDITY_TIME,
+    CHECK_BALANCE_RESULT, COST_INFORMATION, ERROR_MESSAGE, GRANTED_SERVICE_UNIT,
+    MULTIPLE_SERVICES_CREDIT_CONTROL, RESULT_CODE, VALIDITY_TIME,
 };
 use crate::header::application;
 use crate::origin::Origin;
@@ -75,6 +75,11 @@ impl<'w> AnswerWriter<'w> {
     /// Writes Check-Balance-Result: whether the balance covers the units.
     pub fn check_balance(&mut self, is_enough: bool) {
         self.writer.u32(CHECK_BALANCE_RESULT, u32::from(!is_enough));
+    }
+
+    /// Writes Cost-Information: what the service costs or has cost.
+    pub fn cost(&mut self, money: &Money) {
+        self.writer.group(COST_INFORMATION, |writer| money.write(writer));
     }
 
     /// Writes Error-Message.

@@ -167,7 +167,8 @@ impl Money {
         Ok((digits.ok_or(Refusal::missing(VALUE_DIGITS))?, exponent.unwrap_or_default()))
     }
 
-    fn write(&self, writer: &mut MessageWriter<'_>) {
+    /// Writes Unit-Value and Currency-Code.
+    pub(super) fn write(&self, writer: &mut MessageWriter<'_>) {
         writer.group(UNIT_VALUE, |writer| {
             writer.i64(VALUE_DIGITS, self.digits);
             if self.exponent != 0 {

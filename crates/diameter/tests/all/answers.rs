@@ -140,12 +140,14 @@ fn units_and_errors_stand_outside_of_services_too() {
         answer.validity(60);
         answer.check_balance(true);
         answer.check_balance(false);
+        answer.cost(&Money { digits: 7, exponent: 0, currency: None });
         answer.writer().bytes(Attribute::base(1), b"alice");
     });
     assert_eq!(
         event,
         " Granted-Service-Unit={ CC-Service-Specific-Units=1 } Validity-Time=60 \
-         Check-Balance-Result=0 Check-Balance-Result=1 User-Name=alice"
+         Check-Balance-Result=0 Check-Balance-Result=1 \
+         Cost-Information={ Unit-Value={ Value-Digits=7 } } User-Name=alice"
     );
     let busy = answer(ResultCode::TOO_BUSY, |answer| {
         answer.error_message("the store is not reached");
