@@ -38,10 +38,10 @@ impl<'a> AnswerHead<'a> {
         while let Some(Ok(avp)) = avps.next() {
             if avp.is(SESSION_ID) && head.session_id.is_empty() {
                 head.session_id = avp.data;
-            } else if avp.is(CC_REQUEST_TYPE) && head.request_type.is_none() {
-                head.request_type = avp.u32().ok();
-            } else if avp.is(CC_REQUEST_NUMBER) && head.request_number.is_none() {
-                head.request_number = avp.u32().ok();
+            } else if avp.is(CC_REQUEST_TYPE) {
+                head.request_type = head.request_type.or(avp.u32().ok());
+            } else if avp.is(CC_REQUEST_NUMBER) {
+                head.request_number = head.request_number.or(avp.u32().ok());
             } else if avp.is(PROXY_INFO) {
                 proxies.include(message.body(), &avp, avps.rest_len());
             }

@@ -1,8 +1,8 @@
 //! Messages on an open connection.
 
 use crate::peer_support::{Host, answer_to, message};
-use crate::support::{avp, origin, text, update};
-use scurry_diameter::attribute::{DISCONNECT_CAUSE, SESSION_ID};
+use crate::support::{avp, origin, text, update, with_len};
+use scurry_diameter::attribute::{DISCONNECT_CAUSE, ORIGIN_HOST, SESSION_ID};
 use scurry_diameter::peer::{
     CloseReason, DisconnectCause, Event, PeerError, RequestRefusal, Token,
 };
@@ -184,4 +184,20 @@ fn requests_without_an_answer_expire_or_end_with_the_connection() {
     host.pass(100_000);
     host.give(&update(1));
     assert!(host.told().is_empty() && host.out.is_empty());
+}
+
+#[test]
+fn every_prefix_of_the_small_messages_is_answered() {
+    let members = [avp(ORIGIN_HOST, b"pgw.example"), avp(DISCONNECT_CAUSE, &[0, 0, 0, 0])];
+    for command in [280, 282] {
+        let bytes = message(0x80, command, 0, &members);
+        for len in (20..=bytes.len()).step_by(4) {
+            let mut host = Host::open();
+            host.give(&with_len(bytes[..len].to_vec()));
+            let answer = host.take().remove(0);
+            let expected = if [20, 40, 52].contains(&len) { 2001_u32 } else { 5014 };
+            assert_eq!(answer[28..32], expected.to_be_bytes(), "{command} {len}");
+            assert_eq!(host.peer.is_open(), command == 280 || expected != 2001);
+        }
+    }
 }

@@ -236,6 +236,20 @@ fn refusals_are_answers_with_session_and_failed_avp() {
          CC-Request-Number=7 Error-Message=an AVP is missing Failed-AVP={ Service-Context-Id= } \
          Proxy-Info={ Proxy-State=[115] }"
     );
+    // Of repeated AVPs the first counts, and no other application has a type and a number.
+    let twice = [(SESSION_ID, &b"x"[..]), (CC_REQUEST_TYPE, &[0; 4]), (CC_REQUEST_NUMBER, &[0; 4])];
+    let twice = twice
+        .iter()
+        .fold(bytes.clone(), |bytes, (attribute, data)| with_avp(&bytes, &avp(*attribute, data)));
+    let head = scurry_diameter::AnswerHead::find(&Message::read(&twice).expect("a message"));
+    assert_eq!(head.session_id, b"smf.example;1;2;app_gy");
+    assert_eq!((head.request_type, head.request_number), (Some(2), Some(7)));
+    assert_eq!(head.proxy_infos.iter().count(), 1);
+    for (at, value) in [(7, 0x13), (11, 5)] {
+        let mut other = bytes.clone();
+        other[at] = value;
+        assert!(!answer(&other).contains("CC-Request-Type"), "{}", answer(&other));
+    }
     let mut str = bytes.clone();
     str[7] = 0x13;
     assert_eq!(
