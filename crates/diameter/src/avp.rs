@@ -229,6 +229,8 @@ mod tests {
             ([0x83, 0xaa, 0x7e, 0x80], 0),
             ([0xff, 0xff, 0xff, 0xff], 2_085_978_495),
             ([0, 0, 0, 0], 2_085_978_496),
+            ([0x80, 0, 0, 0], -61_505_152),
+            ([0x7f, 0xff, 0xff, 0xff], 4_233_462_143),
         ] {
             with(&data, |avp| assert_eq!(avp.time(), Ok(seconds)));
             assert_eq!(time_of_unix(seconds).to_be_bytes(), data);

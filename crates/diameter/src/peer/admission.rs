@@ -6,7 +6,7 @@ use std::net::IpAddr;
 /// What a peer has said of itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PeerIdentity {
-    /// Origin-Host.
+    /// Origin-Host, as the peer writes it. Names are compared without regard to case.
     pub host: String,
     /// Origin-Realm.
     pub realm: String,

@@ -215,7 +215,7 @@ fn bytes_that_are_no_message_end_the_connection() {
 #[test]
 fn capabilities_sent_twice_are_answered_and_the_host_stays() {
     let mut host = Host::open();
-    host.give(&cer());
+    host.give(&changed(&[ORIGIN_HOST], &[avp(ORIGIN_HOST, b"PGW.Example")]));
     assert_eq!(host.sent(), format!("257 Result-Code=2001 {OWN}"));
     assert!(host.told().is_empty() && host.peer.is_open() && host.asked.len() == 1);
     let mut host = Host::open();
@@ -280,4 +280,41 @@ fn an_initiator_sends_its_capabilities_first() {
     assert_eq!(end(&update(1), admit), CloseReason::BeforeCapabilities(272));
     let unreadable = with_avp(&answer(2001), &avp(VENDOR_ID, &[0; 3]));
     assert_eq!(end(&unreadable, admit), CloseReason::UnreadableCapabilities);
+}
+
+#[test]
+fn what_is_kept_of_a_peer_has_bounds() {
+    let addresses: Vec<Vec<u8>> =
+        (0..20).map(|last| avp(HOST_IP_ADDRESS, &[0, 1, 10, 0, 0, last])).collect();
+    let applications: Vec<Vec<u8>> = (0..20_u32)
+        .map(|vendor| {
+            let mut members = avp(VENDOR_ID, &vendor.to_be_bytes());
+            members.extend(avp(AUTH_APPLICATION_ID, &[0, 0, 0, 4]));
+            avp(VENDOR_SPECIFIC_APPLICATION_ID, &members)
+        })
+        .collect();
+    let mut host = Host::accept(settings());
+    host.give(&changed(&[], &[addresses, applications].concat()));
+    assert_eq!(host.peer.identity().map(|identity| identity.addresses.len()), Some(8));
+    assert_eq!(host.sent().matches("Vendor-Specific-Application-Id").count(), 4);
+}
+
+#[test]
+fn a_frame_fault_while_this_side_disconnects_is_answered() {
+    let mut host = Host::open();
+    let cause = scurry_diameter::peer::DisconnectCause::Busy;
+    host.peer.drain(host.now_ms, cause, &mut host.out, &mut host.events);
+    assert_eq!((host.take().len(), host.peer.message_len_max()), (1, 65_536));
+    let fault = FrameFault::Uneven(22);
+    host.peer.on_frame_fault(&update(1)[..20], fault, &mut host.out, &mut host.events);
+    assert!(host.sent().starts_with("272P Result-Code=5015"));
+    assert_eq!(host.ended(), CloseReason::Frame(fault));
+    // Answers get no answer, and a fault after the end is only counted.
+    let mut host = Host::open();
+    let answer = answer_to(&update(1), 2001);
+    host.peer.on_frame_fault(&answer, fault, &mut host.out, &mut host.events);
+    assert!(host.out.is_empty() && host.ended() == CloseReason::Frame(fault));
+    host.peer.on_frame_fault(&answer, fault, &mut host.out, &mut host.events);
+    assert!(host.told().is_empty());
+    assert_eq!(host.peer.counts().errors_of(PeerError::Frame), 2);
 }

@@ -89,7 +89,8 @@ impl Peer {
         if let Err((result, text)) = capabilities.check() {
             return self.refuse_peer(&header, &Refusal::new(result, text), out, events);
         }
-        let is_same = |known: &PeerIdentity| known.host == capabilities.identity.host;
+        let host = &capabilities.identity.host;
+        let is_same = |known: &PeerIdentity| known.host.eq_ignore_ascii_case(host);
         if !self.identity().is_some_and(is_same) {
             let text = "a connection has one Origin-Host";
             let refusal = Refusal::new(ResultCode::UNABLE_TO_COMPLY, text);
