@@ -67,7 +67,7 @@ pub fn frame(buffer: &[u8], len_max: usize) -> Result<Frame, FrameFault> {
     let Some(head) = buffer.first_chunk::<4>() else {
         return Ok(Frame::Needs(HEADER_LEN - buffer.len()));
     };
-    let len = usize::from(head[1]) << 16 | usize::from(head[2]) << 8 | usize::from(head[3]);
+    let len = u32::from_be_bytes([0, head[1], head[2], head[3]]) as usize;
     if len < HEADER_LEN {
         return Err(FrameFault::Short(len));
     }
