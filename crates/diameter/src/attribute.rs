@@ -3,6 +3,11 @@
 
 use crate::dictionary::VENDOR_3GPP;
 
+/// V: the AVP has a vendor field.
+pub const FLAG_VENDOR: u8 = 0x80;
+/// M: a receiver that does not know the AVP refuses the message.
+pub const FLAG_MANDATORY: u8 = 0x40;
+
 /// An AVP without its data: what identifies it, and whether senders set its M flag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attribute {
@@ -25,6 +30,17 @@ impl Attribute {
     #[must_use]
     pub const fn tgpp(code: u32) -> Attribute {
         Attribute { code, vendor: VENDOR_3GPP, mandatory: true }
+    }
+
+    /// Returns the flags that senders set.
+    #[must_use]
+    pub const fn flags(self) -> u8 {
+        match (self.vendor, self.mandatory) {
+            (0, false) => 0,
+            (0, true) => FLAG_MANDATORY,
+            (_, false) => FLAG_VENDOR,
+            (_, true) => 0xc0,
+        }
     }
 
     const fn optional(code: u32) -> Attribute {
@@ -136,6 +152,13 @@ attributes! {
 mod tests {
     use super::*;
     use crate::dictionary::{Mandatory, find};
+
+    #[test]
+    fn flags_follow_from_vendor_and_rule() {
+        let quiet = Attribute { mandatory: false, ..TRIGGER };
+        let flags = [PRODUCT_NAME, SESSION_ID, quiet, TRIGGER].map(Attribute::flags);
+        assert_eq!(flags, [0, 0x40, 0x80, 0xc0]);
+    }
 
     #[test]
     fn the_dictionary_has_each_attribute_with_its_name_and_m_flag() {

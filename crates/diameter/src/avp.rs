@@ -1,15 +1,10 @@
 //! One AVP of a message, borrowed from it, and typed reads of its data: RFC 6733, 4.
 
-use crate::attribute::Attribute;
+use crate::attribute::{Attribute, FLAG_MANDATORY};
 use crate::dictionary::find;
 use crate::refusal::Refusal;
 use crate::result_code::ResultCode;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-
-/// V: the AVP has a vendor field.
-pub const FLAG_VENDOR: u8 = 0x80;
-/// M: a receiver that does not know the AVP refuses the message.
-pub const FLAG_MANDATORY: u8 = 0x40;
 
 /// Seconds from 1900, where times of Diameter begin, to 1970.
 const UNIX_EPOCH_S: i64 = 2_208_988_800;

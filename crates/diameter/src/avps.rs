@@ -1,6 +1,7 @@
 //! The AVPs of a message or of a group, one after the other. Lengths are checked here and nowhere else.
 
-use crate::avp::{Avp, FLAG_VENDOR};
+use crate::attribute::FLAG_VENDOR;
+use crate::avp::Avp;
 use crate::refusal::{FailedAvp, Refusal};
 use crate::result_code::ResultCode;
 

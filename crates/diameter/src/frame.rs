@@ -71,7 +71,7 @@ pub fn frame(buffer: &[u8], len_max: usize) -> Result<Frame, FrameFault> {
     if len < HEADER_LEN {
         return Err(FrameFault::Short(len));
     }
-    if len % 4 != 0 {
+    if !len.is_multiple_of(4) {
         return Err(FrameFault::Uneven(len));
     }
     if len > len_max {

@@ -45,6 +45,9 @@ impl Flags {
     /// T: the message may have been sent before.
     pub const RETRANSMITTED: u8 = 0x10;
 
+    /// Flags of a request of an application.
+    pub const PROXIABLE_REQUEST: Flags = Flags(0xc0);
+
     /// Reports whether the message is a request.
     #[must_use]
     pub const fn is_request(self) -> bool {

@@ -74,8 +74,8 @@ mod vendor_application;
 mod writer;
 
 pub use answer_head::AnswerHead;
-pub use attribute::Attribute;
-pub use avp::{Avp, FLAG_MANDATORY, FLAG_VENDOR, time_of_unix};
+pub use attribute::{Attribute, FLAG_MANDATORY, FLAG_VENDOR};
+pub use avp::{Avp, time_of_unix};
 pub use avps::{Avps, GROUP_DEPTH_MAX};
 pub use frame::{Frame, FrameFault, MESSAGE_LEN_MAX, frame};
 pub use header::{Flags, HEADER_LEN, Header, MessageIds, application, command};

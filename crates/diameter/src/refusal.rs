@@ -66,8 +66,7 @@ impl<'a> Refusal<'a> {
     /// Creates the refusal for an AVP that is missing.
     #[must_use]
     pub const fn missing(attribute: Attribute) -> Refusal<'static> {
-        let Attribute { code, vendor, mandatory } = attribute;
-        let flags = (if vendor == 0 { 0 } else { 0x80 }) | (if mandatory { 0x40 } else { 0 });
+        let (Attribute { code, vendor, .. }, flags) = (attribute, attribute.flags());
         Refusal {
             result: ResultCode::MISSING_AVP,
             failed: Some(FailedAvp::Example { code, vendor, flags }),
@@ -100,6 +99,8 @@ mod tests {
         assert_eq!(plain.to_string(), "the command is not known (3001)");
         let missing = Refusal::missing(SERVICE_CONTEXT_ID);
         assert_eq!(missing.to_string(), "an AVP is missing (5005): Service-Context-Id");
+        let example = FailedAvp::Example { code: 461, vendor: 0, flags: 0x40 };
+        assert_eq!(missing.failed, Some(example));
         assert_eq!(Refusal::missing(TRIGGER).to_string(), "an AVP is missing (5005): Trigger");
         let cisco = [0, 0, 0, 131, 0xc0, 0, 0, 12, 0, 0, 0, 9];
         let unknown = Refusal::received(ResultCode::AVP_UNSUPPORTED, &cisco, "an AVP is unknown");

@@ -55,7 +55,7 @@ impl ServerRequest<'_> {
     /// Writes the request. Returns its length, bytes.
     pub fn write(&self, out: &mut Vec<u8>, ids: MessageIds, origin: &Origin) -> usize {
         let header = Header {
-            flags: Flags(Flags::REQUEST | Flags::PROXIABLE),
+            flags: Flags::PROXIABLE_REQUEST,
             command: self.command(),
             application: application::CREDIT_CONTROL,
             hop_by_hop: ids.hop_by_hop,

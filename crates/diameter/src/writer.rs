@@ -1,8 +1,8 @@
 //! Writes messages at the end of a caller's buffer, without a tree: lengths of the message and of groups are filled in
 //! when they end. AVPs get the flags of their specification.
 
-use crate::attribute::Attribute;
-use crate::avp::{FLAG_MANDATORY, FLAG_VENDOR, time_of_unix};
+use crate::attribute::{Attribute, FLAG_VENDOR};
+use crate::avp::time_of_unix;
 use crate::frame::MESSAGE_LEN_MAX;
 use crate::header::{HEADER_LEN, Header};
 use std::net::IpAddr;
@@ -38,9 +38,7 @@ impl<'w> MessageWriter<'w> {
 
     /// Writes the header of an AVP with this many bytes of data.
     fn head(&mut self, attribute: Attribute, data_len: usize) {
-        let Attribute { code, vendor, mandatory } = attribute;
-        let flags = if mandatory { FLAG_MANDATORY } else { 0 };
-        self.head_with_flags(code, vendor, flags | vendor_flag(vendor), data_len);
+        self.head_with_flags(attribute.code, attribute.vendor, attribute.flags(), data_len);
     }
 
     fn head_with_flags(&mut self, code: u32, vendor: u32, flags: u8, data_len: usize) {
@@ -146,10 +144,6 @@ impl<'w> MessageWriter<'w> {
     }
 }
 
-const fn vendor_flag(vendor: u32) -> u8 {
-    if vendor == 0 { 0 } else { FLAG_VENDOR }
-}
-
 /// Returns the length of an AVP as four bytes, the first of which is 0.
 ///
 /// # Panics
@@ -170,7 +164,7 @@ mod tests {
     use std::net::Ipv4Addr;
 
     const HEADER: Header = Header {
-        flags: Flags(Flags::REQUEST | Flags::PROXIABLE),
+        flags: Flags::PROXIABLE_REQUEST,
         command: command::CREDIT_CONTROL,
         application: application::CREDIT_CONTROL,
         hop_by_hop: 1,

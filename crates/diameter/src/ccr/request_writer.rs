@@ -47,7 +47,7 @@ impl<'w> RequestWriter<'w> {
         head: &RequestHead<'_>,
     ) -> RequestWriter<'w> {
         let header = Header {
-            flags: Flags(Flags::REQUEST | Flags::PROXIABLE),
+            flags: Flags::PROXIABLE_REQUEST,
             command: command::CREDIT_CONTROL,
             application: application::CREDIT_CONTROL,
             hop_by_hop: ids.hop_by_hop,
