@@ -41,6 +41,7 @@ fn open5gs_sends_input_and_output_without_a_total_and_no_rating_group() {
         assert_eq!((request.aoc_request_type, request.multiple_services), (Some(1), Some(false)));
         let service = request.services.iter().next().expect("a service");
         assert_eq!((service.rating_group, request.services.len()), (None, 1));
+        assert!(!service.is_pooled && service.triggers.is_empty());
         assert_eq!(service.requested.and_then(|units| units.total_octets), Some(1_000_000));
         assert_eq!((service.used[0].units.total_octets, service.used.len()), (None, 1));
         assert_eq!(service.used[0].units.input_octets, Some(70));

@@ -101,6 +101,9 @@ fn what_decides_about_money_occurs_once_and_the_rest_may_repeat() {
 fn within_a_service_each_unit_and_the_rating_group_occur_once() {
     let octets = avp(CC_TOTAL_OCTETS, &[0; 8]);
     let twice = |one: &[u8]| [one, one].concat();
+    let refund = twice(&avp(Attribute::tgpp(2022), b"four"));
+    let bytes = with_avp(&update(0), &avp(MULTIPLE_SERVICES_CREDIT_CONTROL, &refund));
+    assert_eq!(refused(&bytes), (5009, Some((2022, 10_415))));
     for (group, code) in [
         (twice(&avp(RATING_GROUP, &[0; 4])), RATING_GROUP.code),
         (twice(&avp(REQUESTED_SERVICE_UNIT, &[])), REQUESTED_SERVICE_UNIT.code),
@@ -184,6 +187,13 @@ fn unknown_avps_are_refused_with_the_m_flag_wherever_they_are_read() {
                 with_request(&bytes, |read| assert!(read.is_ok()));
             }
         }
+    }
+    let base = avp(Attribute { code: 9_999, vendor: 0, mandatory: true }, &[]);
+    for bytes in [
+        with_avp(&update(1), &base),
+        with_avp(&update(1), &avp(MULTIPLE_SERVICES_CREDIT_CONTROL, &base)),
+    ] {
+        assert_eq!(refused(&bytes), (5001, Some((9_999, 0))));
     }
     // Known AVPs of 3GPP are passed over with their M flag, and groups that are not read are not opened.
     for known in [Attribute::tgpp(909), Attribute::tgpp(2066), Attribute::base(30)] {
