@@ -196,6 +196,10 @@ fn bytes_that_are_no_message_end_the_connection() {
     host.give(&[1, 0, 0]);
     assert_eq!(host.ended(), CloseReason::Frame(FrameFault::Cut(3)));
     assert!(host.out.is_empty());
+    let mut host = Host::accept(settings());
+    let fault = FrameFault::Uneven(22);
+    host.peer.on_frame_fault(&cer()[..20], fault, &mut host.out, &mut host.events);
+    assert_eq!((host.ended(), host.out.len()), (CloseReason::Frame(fault), 0));
     let mut host = Host::open();
     let mut bytes = update(1);
     bytes[0] = 2;
@@ -273,6 +277,12 @@ fn an_initiator_sends_its_capabilities_first() {
     assert_eq!(end(&answer(2001), Admission::UnknownPeer), unknown);
     let none = CloseReason::Refused(ResultCode::NO_COMMON_APPLICATION);
     assert_eq!(end(&answer_to(&request, 2001), admit), none);
+    let mut watchdog = answer(2001);
+    watchdog[6..8].copy_from_slice(&[1, 24]);
+    assert_eq!(end(&watchdog, admit), CloseReason::BeforeCapabilities(280));
+    let mut own = answer(2001);
+    own[4] = 0x80;
+    assert_eq!(end(&own, admit), CloseReason::BeforeCapabilities(257));
     let mut other = answer(2001);
     other[12] = 0;
     assert_eq!(end(&other, admit), CloseReason::BeforeCapabilities(257));

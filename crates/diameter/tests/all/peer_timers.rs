@@ -72,6 +72,29 @@ fn an_answer_or_any_message_saves_a_suspected_peer() {
 }
 
 #[test]
+fn an_answer_to_another_watchdog_is_a_message_like_any_other() {
+    let mut host = Host::open();
+    host.pass(30_000);
+    let request = host.take().remove(0);
+    let mut other_ids = answer_to(&request, 2001);
+    other_ids[15] ^= 1;
+    let mut other_command = answer_to(&request, 2001);
+    other_command[7] = 0x12;
+    for (count, bytes) in [(1, other_ids), (2, other_command)] {
+        host.give(&bytes);
+        assert_eq!(host.peer.counts().errors_of(PeerError::UnaskedAnswer), count);
+    }
+    host.pass(30_000);
+    assert_eq!(host.told(), [Event::Watchdog(WatchdogState::Suspect)]);
+    host.give(&answer_to(&request, 2001));
+    assert_eq!(host.told(), [Event::Watchdog(WatchdogState::Okay)]);
+    assert_eq!(host.peer.counts().errors_of(PeerError::UnaskedAnswer), 2);
+    // It is answered once.
+    host.give(&answer_to(&request, 2001));
+    assert_eq!(host.peer.counts().errors_of(PeerError::UnaskedAnswer), 3);
+}
+
+#[test]
 fn requests_keep_the_watchdog_quiet() {
     let mut host = Host::open();
     for _ in 0..10 {

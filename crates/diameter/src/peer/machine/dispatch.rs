@@ -36,9 +36,6 @@ impl Peer {
             return self.refuse(message, out, &ERROR_FLAG);
         }
         match (header.command, header.application) {
-            (command::CREDIT_CONTROL, application::CREDIT_CONTROL) => {
-                events.push(Event::Request(header));
-            }
             (command::CAPABILITIES_EXCHANGE, _) => {
                 self.on_capabilities_again(message, out, events);
             }
