@@ -8,8 +8,8 @@ use scurry_diameter::attribute::{
     SERVICE_IDENTIFIER, USED_SERVICE_UNIT, VENDOR_ID, VENDOR_SPECIFIC_APPLICATION_ID,
 };
 use scurry_diameter::ccr::{
-    RequestHead, RequestType, RequestedAction, Service, SubscriptionId, SubscriptionKind, Units,
-    UsedUnits,
+    Money, RequestHead, RequestType, RequestedAction, Service, SubscriptionId, SubscriptionKind,
+    Units, UsedUnits,
 };
 
 #[test]
@@ -169,5 +169,41 @@ fn all_that_a_service_may_have_is_read() {
         assert!(service.is_pooled && service.triggers.contains(3) && service.triggers.contains(73));
         assert!(!service.triggers.contains(4) && !service.triggers.contains(u32::MAX));
         assert_eq!(service.reporting_reason, Some(6));
+    });
+}
+
+#[test]
+fn avps_that_are_known_and_not_read_are_passed_over_in_each_group() {
+    let name = avp(Attribute::base(1), b"alice");
+    let name = [name, vec![0; 3]].concat();
+    let group = |code: u32, members: &[&[u8]]| avp(Attribute::base(code), &members.concat());
+    let digits = avp(Attribute::base(447), &[0, 0, 0, 0, 0, 0, 0, 5]);
+    let currency = avp(Attribute::base(425), &[0, 0, 3, 0xd2]);
+    let exponent = avp(Attribute::base(429), &[0xff, 0xff, 0xff, 0xfe]);
+    let value = group(445, &[&name, &digits, &name, &exponent, &name]);
+    let money = group(413, &[&name, &value, &name, &currency, &name]);
+    // Event-Charging-TimeStamp of 3GPP, which clients send for each event.
+    let stamps = avp(Attribute::tgpp(1258), &[0, 0, 0, 1]).repeat(2);
+    let reason = avp(Attribute::tgpp(872), &[0, 0, 0, 2]);
+    let usage = avp(Attribute::base(452), &[0, 0, 0, 1]);
+    let used = group(446, &[&name, &stamps, &usage, &name, &reason, &stamps, &money]);
+    let id = group(
+        443,
+        &[
+            &name,
+            &avp(Attribute::base(450), &[0, 0, 0, 1]),
+            &name,
+            &avp(Attribute::base(444), b"0010"),
+            &name,
+        ],
+    );
+    let bytes = with_avp(&with_avp(&request_of(&HEAD, |_| {}), &used), &id);
+    with_request(&bytes, |read| {
+        let request = read.expect("a request");
+        assert_eq!(request.subscription_ids.find(SubscriptionKind::Imsi), Some("0010"));
+        let expected = Money { digits: 5, exponent: -2, currency: Some(978) };
+        let units = Units { money: Some(expected), ..Units::default() };
+        let used = UsedUnits { units, tariff_change_usage: Some(1), reporting_reason: Some(2) };
+        assert_eq!(request.outside.used, [used]);
     });
 }
