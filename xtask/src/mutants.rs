@@ -21,10 +21,11 @@ const TEST_SECONDS_MAX: &str = "300";
 
 /// Packages that are mutated, each with the packages that must catch the mutants in their tests. The others (server,
 /// group, doors, module) are tested by running servers, which takes longer than the step has.
-const JUDGES: [(&str, &[&str]); 7] = [
+const JUDGES: [(&str, &[&str]); 8] = [
     ("scurry-ledger", &["scurry-ledger", "scurry-model"]),
     ("scurry-codec", &["scurry-codec", "scurry-model"]),
     ("scurry-engine", &["scurry-engine", "scurry-model", "scurry-sim"]),
+    ("scurry-diameter", &["scurry-diameter"]),
     ("scurry-disk", &["scurry-disk"]),
     ("scurry-resp", &["scurry-resp"]),
     ("scurry-consensus", &["scurry-consensus", "scurry-replicas", "scurry-sim"]),

@@ -4,6 +4,11 @@
 use scurry_codec::{
     ChunkWriter, FrameWriter, Positions, Seal, SnapshotEntry, encode_account, encode_change,
 };
+use scurry_diameter::ccr::{
+    Money, RequestHead, RequestType, RequestWriter, RequestedAction, Service, SubscriptionId,
+    SubscriptionKind, Units, UsedUnits,
+};
+use scurry_diameter::{Attribute, MessageIds, Origin, ServerAction, ServerRequest};
 use scurry_fuzz::frame::LOG_ID;
 use scurry_ledger::{
     Account, Change, Command, Create, Decision, ItemRequest, Limits, Name, NewBucket,
@@ -34,6 +39,9 @@ fn main() -> std::io::Result<()> {
     }
     for (name, bytes) in chunks(&life) {
         std::fs::write(seeds.join("chunk").join(format!("{name}.bin")), bytes)?;
+    }
+    for (name, bytes) in diameter_messages() {
+        std::fs::write(seeds.join("diameter-message").join(format!("{name}.bin")), bytes)?;
     }
     Ok(())
 }
@@ -130,4 +138,66 @@ fn chunks(life: &[(&str, Change, Option<Account>)]) -> Vec<(&'static str, Vec<u8
     sealed(&mut writer, "plain");
     sealed(&mut writer, "empty");
     chunks
+}
+
+/// Returns a Diameter request of each kind.
+fn diameter_messages() -> Vec<(&'static str, Vec<u8>)> {
+    let ids = MessageIds { hop_by_hop: 1, end_to_end: 2 };
+    let request = |request_type, write: fn(&mut RequestWriter<'_>)| {
+        let head = RequestHead {
+            session_id: "gw;1;2",
+            origin_host: "gw.example",
+            origin_realm: "example",
+            destination_realm: "example",
+            service_context_id: "32251@3gpp.org",
+            request_type,
+            request_number: 3,
+        };
+        let mut out = Vec::new();
+        let mut writer = RequestWriter::begin(&mut out, ids, &head);
+        write(&mut writer);
+        writer.finish();
+        out
+    };
+    let initial = request(RequestType::Initial, |request| {
+        request.subscription(&SubscriptionId { kind: SubscriptionKind::E164, data: "15550100" });
+        request.event_time(BEGIN / 1_000);
+        request.service(&Service { requested: Some(Units::default()), ..Service::default() });
+    });
+    let update = request(RequestType::Update, |request| {
+        let money = Money { digits: -7, exponent: -2, currency: Some(978) };
+        let units = Units { total_octets: Some(9), money: Some(money), ..Units::default() };
+        let used = UsedUnits { units, tariff_change_usage: Some(1), reporting_reason: Some(2) };
+        let mut service = Service {
+            used: &[used, used],
+            identifiers: &[4, 5],
+            rating_group: Some(6),
+            refund_information: b"ref",
+            ..Service::default()
+        };
+        service.triggers.add(3);
+        request.service(&service);
+        request.service(&Service { rating_group: Some(7), ..Service::default() });
+        for code in [284, 282, 284, 260, 659] {
+            request
+                .writer()
+                .bytes(Attribute::base(code), &[0, 0, 1, 2, 0x40, 0, 0, 12, 0, 0, 0, 4]);
+        }
+        request.writer().bytes(Attribute::tgpp(873), b"");
+    });
+    let event = request(RequestType::Event, |request| {
+        request.action(RequestedAction::DirectDebiting);
+        let units = Units { service_specific: Some(1), ..Units::default() };
+        request.outside(&Service { requested: Some(units), ..Service::default() });
+    });
+    let mut re_auth = Vec::new();
+    let action = ServerAction::ReAuth { rating_group: Some(6), identifier: None };
+    let session = ServerRequest {
+        session_id: "gw;1;2",
+        destination_host: "gw.example",
+        destination_realm: "example",
+        action,
+    };
+    session.write(&mut re_auth, ids, &Origin::new("ocs.example", "example", Some(1)));
+    vec![("initial", initial), ("update", update), ("event", event), ("re-auth", re_auth)]
 }

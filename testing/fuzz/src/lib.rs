@@ -5,6 +5,8 @@
 pub mod change;
 pub mod chunk;
 pub mod commands;
+pub mod diameter_message;
+pub mod diameter_peer;
 pub mod frame;
 pub mod image;
 pub mod inline;
@@ -23,10 +25,12 @@ pub use random::Random;
 pub type Property = fn(&[u8]);
 
 /// All properties, by the names of their fuzz targets and of the directories of their seed inputs.
-pub const PROPERTIES: [(&str, Property); 12] = [
+pub const PROPERTIES: [(&str, Property); 14] = [
     ("change", change::check),
     ("chunk", chunk::check),
     ("commands", commands::check),
+    ("diameter-message", diameter_message::check),
+    ("diameter-peer", diameter_peer::check),
     ("frame", frame::check),
     ("image", image::check),
     ("inline", inline::check),

@@ -65,6 +65,16 @@ fn chunk_holds() {
 }
 
 #[test]
+fn diameter_messages_hold() {
+    hold("diameter-message");
+}
+
+#[test]
+fn diameter_peers_hold() {
+    hold("diameter-peer");
+}
+
+#[test]
 fn frame_holds() {
     hold("frame");
 }
