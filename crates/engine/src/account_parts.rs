@@ -9,7 +9,7 @@ mod items;
 mod records;
 mod sessions;
 
-use crate::working_account::{is_for_parts, unpack};
+use crate::working_account::{is_for_parts, items_apart, unpack};
 use hash::hash_of;
 use hashbrown::HashTable;
 use records::PackedRecordStore;
@@ -25,9 +25,6 @@ use std::slice;
 
 /// Bytes of sessions, tombstones and transactions above which an account is kept in parts.
 pub const APART_LEN: usize = 4 << 10;
-/// One in so many of these bytes is the number of items above which a session has many: such a session makes its account
-/// one that is kept in parts, however few bytes it has.
-const APART_LEN_PER_ITEM: usize = 256;
 /// Most bytes of them that an account may have. A snapshot has an account in one chunk, and a dump in one image; the
 /// rest of that bound is for the rest of the account.
 pub const ACCOUNT_LEN_MAX: usize = IMAGE_LEN_MAX / 8 * 7;
@@ -82,11 +79,6 @@ impl NeededItems<'_> {
             }
         }
     }
-}
-
-/// Returns the number of items above which a session has many, of the bytes above which an account is kept in parts.
-pub(crate) fn items_apart(apart_len: usize) -> usize {
-    apart_len / APART_LEN_PER_ITEM
 }
 
 impl<'n> NeededParts<'n> {

@@ -1,7 +1,6 @@
 //! The account that a host works on, between its old image and its new one. A host uses one of them for
 //! all its commands, so that buffers are reused and not allocated per command.
 
-use crate::account_parts::items_apart;
 use scurry_codec::{
     ChangeError, ChangeVisitor, decode_part, encode_account_over, is_in_parts, mark_in_parts,
     read_change,
@@ -210,8 +209,16 @@ fn emptied(account: &mut Option<Account>) -> &mut Account {
 
 /// Approximate bytes of an open session in an image, without its answers and blob.
 const SESSION_LEN: usize = 100;
+/// One in so many of the bytes above which an account is kept in parts is the number of items above which a session has many: such a session makes its account
+/// one that is kept in parts, however few bytes it has.
+const APART_LEN_PER_ITEM: usize = 256;
 /// Least bytes of an item in an image.
 const ITEM_LEN: usize = 16;
+
+/// Returns the number of items above which a session has many, of the bytes above which an account is kept in parts.
+pub(crate) fn items_apart(apart_len: usize) -> usize {
+    apart_len / APART_LEN_PER_ITEM
+}
 
 /// Reports whether an account is to be kept in parts: its parts exceed `apart_len` bytes, or a session has many items.
 pub(crate) fn is_for_parts(account: &Account, apart_len: usize) -> bool {

@@ -527,7 +527,12 @@ fn grant_listed(
 /// Records what an item's request for units got, if it was not all.
 #[inline]
 fn note_standing(draft: &mut Draft<'_>, at: ItemAt, answer: &ItemAnswer) {
-    let standing = Standing::after(answer);
+    let standing = match (answer.code, answer.last) {
+        (Code::CreditLimitReached, _) => Standing::Denied,
+        (_, Final::Last) => Standing::Final,
+        (_, Final::Held) => Standing::FinalHeld,
+        (_, Final::No) => Standing::Granted,
+    };
     if draft.item(at).standing != standing {
         draft.record(Op::FallShort(at, standing));
     }
