@@ -1,12 +1,15 @@
 //! The state of one account: what `apply` changes and `validate` checks.
 
 use crate::{
-    Answers, Cycle, DebtRule, Id, ItemKey, Limit, LimitPart, LimitSubject, Name, Overrun,
-    SessionTerms, Standing, Time, TombstoneKind, Tombstones, Transactions,
+    Answers, Cycle, DebtRule, FormerIdentity, Id, ItemKey, Limit, LimitPart, LimitSubject, Name,
+    Overrun, PackedRecord, SessionTerms, Standing, Time, TombstoneKind, Tombstones, Transactions,
 };
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use smallvec::SmallVec;
+
+/// Start of the id of a receipt of a transfer, which no other transaction has.
+pub(crate) const RECEIPT: &[u8] = b"transfer:";
 
 impl Time {
     /// Returns the time of a command or a read: the host's clock, clamped to its range and never before the account's
@@ -74,6 +77,8 @@ pub struct Account {
     pub uncollected: Vec<UnitAmount>,
     /// Sums per unit of what transfers hold (I23). A unit without one is not listed.
     pub in_transit: Vec<UnitAmount>,
+    /// Identities that the account has given up and is still found by, in the order in which it gave them up. I24.
+    pub former_identities: Vec<FormerIdentity>,
     /// Open sessions in the order of their opening.
     pub sessions: Vec<Session>,
     /// Closed sessions that are still remembered.
@@ -112,6 +117,8 @@ pub struct UnloadedRecords {
     pub due: usize,
     /// When the first record that is not yet due is forgotten.
     pub first_not_due: Option<Time>,
+    /// When the last record is forgotten.
+    pub last: Option<Time>,
     /// Whether a record is among them that no time forgets: the receipt of a transfer.
     pub has_endless: bool,
 }
@@ -162,6 +169,13 @@ pub struct Identity {
     pub kind: Name,
     /// Value of the identity, never empty.
     pub value: Id,
+}
+
+impl Identity {
+    /// Reports whether it has this kind and this value.
+    pub fn is(&self, kind: Name, value: &[u8]) -> bool {
+        self.kind == kind && self.value.as_bytes() == value
+    }
 }
 
 /// A balance in one unit. All amounts are in its minor units.
@@ -463,6 +477,7 @@ impl Account {
             limit_parts: Vec::new(),
             uncollected: Vec::new(),
             in_transit: Vec::new(),
+            former_identities: Vec::new(),
             sessions: Vec::new(),
             tombstones: Tombstones::default(),
             transactions: Transactions::default(),
@@ -532,7 +547,10 @@ impl Account {
     /// Reports whether the account has received a transfer that its payer has not concluded.
     pub(crate) fn keeps_receipts(&self) -> bool {
         let unloaded = self.unloaded.as_ref();
-        self.transactions.iter_packed().any(|record| record.forget_at > Time::LAST)
+        let is_receipt = |record: PackedRecord<'_>| {
+            record.forget_at > Time::LAST && record.id.starts_with(RECEIPT)
+        };
+        self.transactions.iter_packed().any(is_receipt)
             || unloaded.is_some_and(|unloaded| unloaded.transactions.has_endless)
     }
 

@@ -138,6 +138,10 @@ impl Account {
                     self.identities.push(Identity { kind: *kind, value: value.clone() });
                 }
             }
+            Op::KeepIdentity { kind, value, forget_at } => {
+                self.keep_identity(*kind, value, at, *forget_at);
+            }
+            Op::ForgetIdentity { kind, value } => self.forget_identity(*kind, value),
             Op::AddBucket { id, unit, terms } => self.add_bucket(*id, *unit, terms, at),
             Op::SetBucket { bucket, terms } => self.with_bucket(*bucket, |bucket| {
                 bucket.priority = terms.priority;

@@ -17,6 +17,7 @@ mod command;
 mod debt_rule;
 mod decide;
 mod digest;
+mod former_identity;
 mod item_key;
 mod limit;
 mod limits;
@@ -47,6 +48,7 @@ pub use decide::{
     TRANSFER_ITEM, TransferView, decide, decide_denied_with, decide_in_place, decide_with,
     next_due, receipt_id, tick, tick_in_place,
 };
+pub use former_identity::{FormerIdentity, HolderStanding, SessionHolder};
 pub use item_key::{ITEM_KEY_LEN_MAX, ItemId, ItemKey};
 pub use limit::{Limit, LimitPart, LimitSubject};
 pub use limits::*;

@@ -151,6 +151,8 @@ fn event(op: &Op, behind: &[Op]) -> Option<Event> {
         | Op::Forget
         | Op::Transit(_)
         | Op::ForgetReceipt(_)
+        | Op::KeepIdentity { .. }
+        | Op::ForgetIdentity { .. }
         | Op::BeginLimitPeriod { .. }
         | Op::CountUse { .. }
         | Op::UncountUse { .. } => return None,

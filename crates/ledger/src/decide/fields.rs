@@ -1,6 +1,7 @@
 //! Checks the fields of a command before anything is looked up. Every failure is INVALID.
 
 use super::{Step, reject};
+use crate::account::RECEIPT;
 use crate::{
     ACCOUNT_ID_LEN_MAX, Bound, BucketAttributes, Code, Command, Create, Cycle, Id, ItemAmount,
     ItemRequest, LimitSubject, LimitTerms, Limits, NewBucket, Period, PeriodClock, Rejection,
@@ -349,9 +350,6 @@ fn check_terminate(request: &SessionRequest<'_>, limits: &Limits) -> Step<()> {
 
 /// Most bytes of the ids of a payer and a transfer together: with them the id of a receipt is one.
 const IDS_LEN_MAX: usize = 241;
-
-/// Beginning of the id of a receipt: no other transaction has such an id.
-pub(super) const RECEIPT: &[u8] = b"transfer:";
 
 /// Checks the fields of a TRANSFER.
 fn check_transfer(transfer: &Transfer<'_>) -> Step<()> {

@@ -4,10 +4,10 @@
 use super::balance::{answer_of, topup};
 use super::draft::Draft;
 use super::due::bury;
-use super::fields::RECEIPT;
 use super::session::{find, long_after, release_all, reserve};
 use super::units::{Source, settle};
 use super::{Outcome, Step, reject};
+use crate::account::RECEIPT;
 use crate::digest::CommandBody;
 use crate::{
     Answer, BucketAttributes, Code, Id, ItemAnswers, ItemAt, ItemKey, ItemRequest, Name, Op,
