@@ -495,6 +495,22 @@ class OpenSession:
 
 
 @dataclass(frozen=True, slots=True)
+class FormerIdentity:
+    kind: str
+    value: str
+    forget_at: int
+
+    @staticmethod
+    def read(raw: object) -> FormerIdentity:
+        found = row(raw, 3, 3)
+        return FormerIdentity(
+            text(found[0]),
+            text(found[1]),
+            integer(found[2]),
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Account:
     status: str
     version: int
@@ -503,6 +519,7 @@ class Account:
     counters: tuple[Counter, ...]
     limits: tuple[Limit, ...]
     sessions: tuple[OpenSession, ...]
+    former_identities: tuple[FormerIdentity, ...]
 
     @staticmethod
     def read(raw: object) -> Account:
@@ -515,6 +532,7 @@ class Account:
             rows(Counter.read)(found["counters"]),
             rows(Limit.read)(found["limits"]),
             rows(OpenSession.read)(found["sessions"]),
+            rows(FormerIdentity.read)(found.get("former_identities", ())),
         )
 
 
@@ -585,6 +603,7 @@ class AccountWithSession:
     counters: tuple[Counter, ...]
     limits: tuple[Limit, ...]
     sessions: tuple[OpenSession, ...]
+    former_identities: tuple[FormerIdentity, ...]
     session: SessionDetails
 
     @staticmethod
@@ -598,6 +617,7 @@ class AccountWithSession:
             rows(Counter.read)(found["counters"]),
             rows(Limit.read)(found["limits"]),
             rows(OpenSession.read)(found["sessions"]),
+            rows(FormerIdentity.read)(found.get("former_identities", ())),
             SessionDetails.read(found["session"]),
         )
 
@@ -846,13 +866,17 @@ class EntitiesFound:
 class AccountsFound:
     more: bool
     accounts: tuple[str, ...]
+    standing: str | None
+    given_up_at: int | None
 
     @staticmethod
     def read(raw: object) -> AccountsFound:
-        found = row(raw, 2, 2)
+        found = row(raw, 2, 4)
         return AccountsFound(
             flag(found[0]),
             rows(text)(found[1]),
+            nullable(text)(found[2]),
+            nullable(integer)(found[3]),
         )
 
 
@@ -1728,14 +1752,16 @@ def entity_find(
     return Command(tuple(words), EntitiesFound.read, True, only_reads=True)
 
 
-def find(kind: str, value: str | bytes) -> Command[AccountsFound]:
-    """Finds the accounts that have an identity now.
+def find(kind: str, value: str | bytes, *, session: str | None = None) -> Command[AccountsFound]:
+    """Finds the accounts that have an identity now, or the one to which a session belongs.
 
     Answers besides OK: INVALID.
     """
     words: list[Word] = ["SCUR.FIND"]
     words += [kind]
     words += [value]
+    if session is not None:
+        words += ["SESSION", session]
     return Command(tuple(words), AccountsFound.read, True, only_reads=True)
 
 
@@ -1880,6 +1906,7 @@ __all__ = [
     "EntityWritten",
     "Event",
     "Events",
+    "FormerIdentity",
     "Holds",
     "Identity",
     "IdentityExists",

@@ -11,8 +11,8 @@ use scurry_ledger::{
 };
 use scurry_service::{
     AccountView, AllowanceView, Answered, AuditView, BalanceView, BucketTotals, BucketView,
-    CallError, CommandBuf, CounterView, HoldView, HoldsView, ItemView, LimitView, PartView, Read,
-    Refusal, Reply, Request, SessionRow, SessionView, TransactionView,
+    CallError, CommandBuf, CounterView, FormerIdentityView, HoldView, HoldsView, ItemView,
+    LimitView, PartView, Read, Refusal, Reply, Request, SessionRow, SessionView, TransactionView,
 };
 
 /// Reads the reply to a request.
@@ -153,6 +153,14 @@ fn account(map: &Value) -> Option<AccountView> {
                 deadline: session.time()?,
             })
         })?,
+        // Few accounts have any.
+        former_identities: match field(map, "former_identities") {
+            None => Vec::new(),
+            Some(former) => each(former, |former| {
+                let (kind, value) = (former.name()?, former.id()?);
+                Some(FormerIdentityView { kind, value, forget_at: former.time()? })
+            })?,
+        },
     })
 }
 

@@ -217,16 +217,33 @@ pub fn reject(reply: &mut Reply<'_>, code: Code, why: impl Display) {
 
 /// Writes the answer to `SCUR.GET`.
 pub fn account_map(reply: &mut Reply<'_>, account: &Account, now: Time) {
-    reply.map(7);
+    reply.map(7 + rare_entries(account));
     account_entries(reply, account, now);
 }
 
 /// Writes the answer to `SCUR.SESSION`.
 pub fn session_map(reply: &mut Reply<'_>, account: &Account, session: &Session, now: Time) {
-    reply.map(8);
+    reply.map(8 + rare_entries(account));
     account_entries(reply, account, now);
     word!(reply, "session");
     session_entry(reply, session);
+}
+
+/// Returns the number of entries that only some accounts have.
+fn rare_entries(account: &Account) -> usize {
+    usize::from(!account.former_identities.is_empty())
+}
+
+/// Writes the identities that the account has given up and is still found by.
+#[cold]
+fn former_identities(reply: &mut Reply<'_>, account: &Account) {
+    list!(reply, "former_identities", account.former_identities.len());
+    for former in &account.former_identities {
+        reply.array(3);
+        reply.name(&former.identity.kind);
+        reply.bulk(former.identity.value.as_bytes());
+        reply.integer(former.forget_at.0);
+    }
 }
 
 fn account_entries(reply: &mut Reply<'_>, account: &Account, now: Time) {
@@ -275,6 +292,9 @@ fn account_entries(reply: &mut Reply<'_>, account: &Account, now: Time) {
         reply.bulk(session.id.as_bytes());
         reply.unsigned(session.version);
         reply.integer(session.deadline.0);
+    }
+    if !account.former_identities.is_empty() {
+        former_identities(reply, account);
     }
 }
 

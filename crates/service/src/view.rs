@@ -22,6 +22,19 @@ pub struct AccountView {
     pub limits: Vec<LimitView>,
     /// Open sessions.
     pub sessions: Vec<SessionRow>,
+    /// Identities that the account has given up and is still found by.
+    pub former_identities: Vec<FormerIdentityView>,
+}
+
+/// An identity that an account has given up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FormerIdentityView {
+    /// Kind of the identity.
+    pub kind: Name,
+    /// Value of the identity.
+    pub value: Id,
+    /// When it is forgotten, or kept for as long again.
+    pub forget_at: Time,
 }
 
 /// A bucket of an account.
@@ -242,6 +255,11 @@ impl AccountView {
             }
         });
         let identities = account.identities.iter();
+        let former_identities = account.former_identities.iter().map(|former| FormerIdentityView {
+            kind: former.identity.kind,
+            value: former.identity.value.clone(),
+            forget_at: former.forget_at,
+        });
         AccountView {
             status: account.status,
             version: account.version,
@@ -252,6 +270,7 @@ impl AccountView {
             counters: counters.collect(),
             limits: limits.collect(),
             sessions: account.sessions.iter().map(SessionRow::from_session).collect(),
+            former_identities: former_identities.collect(),
         }
     }
 }
