@@ -1,8 +1,8 @@
 //! The state of one account: what `apply` changes and `validate` checks.
 
 use crate::{
-    Answers, Cycle, DebtRule, FormerIdentity, Id, ItemKey, Limit, LimitPart, LimitSubject, Name,
-    Overrun, PackedRecord, SessionTerms, Standing, Time, TombstoneKind, Tombstones, Transactions,
+    Answers, Cycle, DebtRule, Id, ItemKey, Limit, LimitPart, LimitSubject, Name, Overrun,
+    PackedRecord, SessionTerms, Standing, Time, TombstoneKind, Tombstones, Transactions,
 };
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -176,6 +176,17 @@ impl Identity {
     pub fn is(&self, kind: Name, value: &[u8]) -> bool {
         self.kind == kind && self.value.as_bytes() == value
     }
+}
+
+/// An identity that the account has given up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FormerIdentity {
+    /// The identity. The account does not have it. I24.
+    pub identity: Identity,
+    /// When the account gave it up.
+    pub given_up_at: Time,
+    /// When it is forgotten, or kept for as long again.
+    pub forget_at: Time,
 }
 
 /// A balance in one unit. All amounts are in its minor units.

@@ -4,8 +4,8 @@
 
 use crate::carried::Taken;
 use crate::{
-    Account, Bucket, BucketNo, BucketTerms, Change, Counter, Identity, Item, ItemAt, LimitAt, Name,
-    Op, Posting, Session, SessionAt, Slice, Standing, Time, UnitAmount,
+    Account, Bucket, BucketNo, BucketTerms, Change, Counter, FormerIdentity, Id, Identity, Item,
+    ItemAt, LimitAt, Name, Op, Posting, Session, SessionAt, Slice, Standing, Time, UnitAmount,
 };
 use alloc::vec::Vec;
 use smallvec::SmallVec;
@@ -456,6 +456,26 @@ impl Account {
             None => self.in_transit.push(*change),
         }
         self.in_transit.retain(|sum| sum.amount != 0);
+    }
+
+    /// Sets until when a former identity is kept; one that the account does not keep yet was given up `at` this time.
+    #[cold]
+    fn keep_identity(&mut self, kind: Name, value: &Id, at: Time, forget_at: Time) {
+        let mut known = self.former_identities.iter_mut();
+        match known.find(|one| one.identity.is(kind, value.as_bytes())) {
+            Some(known) => known.forget_at = forget_at,
+            None => {
+                let identity = Identity { kind, value: value.clone() };
+                let former = FormerIdentity { identity, given_up_at: at, forget_at };
+                self.former_identities.push(former);
+            }
+        }
+    }
+
+    /// Forgets a former identity.
+    #[cold]
+    fn forget_identity(&mut self, kind: Name, value: &Id) {
+        self.former_identities.retain(|one| !one.identity.is(kind, value.as_bytes()));
     }
 
     #[inline]

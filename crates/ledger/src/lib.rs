@@ -17,7 +17,6 @@ mod command;
 mod debt_rule;
 mod decide;
 mod digest;
-mod former_identity;
 mod item_key;
 mod limit;
 mod limits;
@@ -26,6 +25,7 @@ mod period;
 mod period_clock;
 mod remembered;
 mod request_name;
+mod session_holder;
 mod session_options;
 mod shown;
 mod span;
@@ -48,7 +48,6 @@ pub use decide::{
     TRANSFER_ITEM, TransferView, decide, decide_denied_with, decide_in_place, decide_with,
     next_due, receipt_id, tick, tick_in_place,
 };
-pub use former_identity::{FormerIdentity, HolderStanding, SessionHolder};
 pub use item_key::{ITEM_KEY_LEN_MAX, ItemId, ItemKey};
 pub use limit::{Limit, LimitPart, LimitSubject};
 pub use limits::*;
@@ -57,6 +56,7 @@ pub use period::Period;
 pub use period_clock::PeriodClock;
 pub use remembered::*;
 pub use request_name::{RequestKind, RequestName};
+pub use session_holder::{HolderStanding, SessionHolder};
 pub use session_options::{Overrun, SessionOptions, SessionTerms};
 pub use shown::{SessionPage, ShownParts};
 pub use span::Span;

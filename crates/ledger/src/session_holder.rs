@@ -1,19 +1,8 @@
-//! Identities that an account has given up while clients may still name sessions of it by them, and the account to which
-//! a request of a session belongs (docs/ledger.md section 11).
+//! The account to which a request of a session belongs that names it by an identity: one that has the identity, or one that
+//! gave it up (docs/ledger.md section 11).
 
-use crate::{Account, Id, Identity, Name, Time};
+use crate::{Account, Name, Time};
 use core::cmp::Reverse;
-
-/// An identity that the account has given up.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FormerIdentity {
-    /// The identity. The account does not have it. I24.
-    pub identity: Identity,
-    /// When the account gave it up.
-    pub given_up_at: Time,
-    /// When it is forgotten, or kept for as long again.
-    pub forget_at: Time,
-}
 
 /// What an account is to an identity and a session. Of several accounts the least one is the account of the session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -92,26 +81,6 @@ impl Account {
             HolderStanding::Present
         };
         Some(SessionHolder::new(standing, former.map(|former| former.given_up_at)))
-    }
-
-    /// Sets until when a former identity is kept; one that the account does not keep yet was given up `at` this time.
-    #[cold]
-    pub(crate) fn keep_identity(&mut self, kind: Name, value: &Id, at: Time, forget_at: Time) {
-        let mut known = self.former_identities.iter_mut();
-        match known.find(|one| one.identity.is(kind, value.as_bytes())) {
-            Some(known) => known.forget_at = forget_at,
-            None => {
-                let identity = Identity { kind, value: value.clone() };
-                let former = FormerIdentity { identity, given_up_at: at, forget_at };
-                self.former_identities.push(former);
-            }
-        }
-    }
-
-    /// Forgets a former identity.
-    #[cold]
-    pub(crate) fn forget_identity(&mut self, kind: Name, value: &Id) {
-        self.former_identities.retain(|one| !one.identity.is(kind, value.as_bytes()));
     }
 }
 
