@@ -318,7 +318,7 @@ const FIELDS: [Put; 47] = [
     |account, number| account.sessions[0].items[0].uncollected = number,
     |account, number| account.sessions[0].items[0].last_grant = Some(number.cast_unsigned() as u32),
     |account, number| {
-        let standing = Standing::from_number((number & 3) as u8);
+        let standing = Standing::from_number(u8::try_from(number & 3).expect("two bits"));
         account.sessions[0].items[0].standing = standing.expect("two bits");
     },
     |account, number| account.sessions[0].items[0].slices[1].amount = number,
