@@ -36,12 +36,13 @@ INTEGERS = set(
     """version amount available held floor priority valid_from valid_to rollover owed refills_at value resets_at used
     left burst allowed_at overrun deadline validity tcc last_request granted outstanding from_hold direct released
     uncollected credited refunded consumed expired voided overdrawn in_transit denied expires forget_at kept_from looked
-    reached final""".split()
+    reached final given_up_at""".split()
 )
 FLAGS = ["replayed", "ok", "applied", "more", "complete"]
 # Names whose type depends on the command or the row.
 EXCEPTIONS = {
     ("SCUR.GET identities", "value"): "text",
+    ("SCUR.GET former_identities", "value"): "text",
     ("SCUR.GET limits", "item"): "item_key",
     ("SCUR.TRANSACTION parts", "item"): "item_key",
     ("SCUR.TOTALS", "accounts"): "integer",
@@ -76,6 +77,7 @@ CLASSES = {
     "SCUR.STATEMENT": "Statement",
     "SCUR.RESERVE items": "ItemAnswer",
     "SCUR.GET identities": "Identity",
+    "SCUR.GET former_identities": "FormerIdentity",
     "SCUR.GET buckets": "Bucket",
     "SCUR.GET allowance": "Allowance",
     "SCUR.GET counters": "Counter",
@@ -297,6 +299,8 @@ class Shape:
     """Names with their readers."""
     least: int
     """Number of elements that an array always has."""
+    rare: list[str] = field(default_factory=list)
+    """Entries of a map that are lists, and left out where they are empty."""
 
 
 class ReplyReader:
@@ -314,7 +318,7 @@ class ReplyReader:
         if reply.startswith("the same map as GET"):
             account = self.known["Account"]
             session = self.session(spec)
-            return self.add(Shape(class_of(name), "map", [*account.fields, ("session", session)], 0))
+            return self.add(Shape(class_of(name), "map", [*account.fields, ("session", session)], 0, account.rare))
         first, *rest = reply.split("\n")
         if first == "OK" or first.startswith("OK "):
             return "text"
@@ -327,7 +331,8 @@ class ReplyReader:
             names = [re.sub(r" \(.*?\)", "", part) for part in split(first.removeprefix("map of: "))]
             nils = re.findall(r"(\w+) \(nil", first)
             fields = [(part, self.field(spec, part, rest, first, absent=part in nils)) for part in names]
-            return self.add(Shape(class_of(name), "map", fields, 0))
+            rare = re.findall(r"(\w+) \(only where there are any\)", first)
+            return self.add(Shape(class_of(name), "map", fields, 0, rare))
         if array:
             names = array[1].split(", ")
             least = len(names)
@@ -527,7 +532,10 @@ def class_text(shape: Shape) -> str:
     names = [name for name, _ in shape.fields]
     if shape.kind == "map":
         lines.append("        found = pairs(raw)")
-        values = [f'{reader}(found["{name}"])' for name, reader in shape.fields]
+        values = [
+            f'{reader}(found.get("{name}", ()))' if name in shape.rare else f'{reader}(found["{name}"])'
+            for name, reader in shape.fields
+        ]
     else:
         lines.append(f"        found = row(raw, {shape.least}, {len(names)})")
         values = [f"{reader}(found[{at}])" for at, (_, reader) in enumerate(shape.fields)]

@@ -419,20 +419,6 @@ class Bucket:
 
 
 @dataclass(frozen=True, slots=True)
-class GetBucketItems:
-    bucket: str
-    item: str
-
-    @staticmethod
-    def read(raw: object) -> GetBucketItems:
-        found = row(raw, 2, 2)
-        return GetBucketItems(
-            text(found[0]),
-            text(found[1]),
-        )
-
-
-@dataclass(frozen=True, slots=True)
 class Counter:
     id: str
     unit: str
@@ -509,15 +495,46 @@ class OpenSession:
 
 
 @dataclass(frozen=True, slots=True)
+class GetBucketItems:
+    bucket: str
+    item: str
+
+    @staticmethod
+    def read(raw: object) -> GetBucketItems:
+        found = row(raw, 2, 2)
+        return GetBucketItems(
+            text(found[0]),
+            text(found[1]),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class FormerIdentity:
+    kind: str
+    value: str
+    forget_at: int
+
+    @staticmethod
+    def read(raw: object) -> FormerIdentity:
+        found = row(raw, 3, 3)
+        return FormerIdentity(
+            text(found[0]),
+            text(found[1]),
+            integer(found[2]),
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Account:
     status: str
     version: int
     identities: tuple[Identity, ...]
     buckets: tuple[Bucket, ...]
-    bucket_items: tuple[GetBucketItems, ...]
     counters: tuple[Counter, ...]
     limits: tuple[Limit, ...]
     sessions: tuple[OpenSession, ...]
+    bucket_items: tuple[GetBucketItems, ...]
+    former_identities: tuple[FormerIdentity, ...]
 
     @staticmethod
     def read(raw: object) -> Account:
@@ -527,10 +544,11 @@ class Account:
             integer(found["version"]),
             rows(Identity.read)(found["identities"]),
             rows(Bucket.read)(found["buckets"]),
-            rows(GetBucketItems.read)(found["bucket_items"]),
             rows(Counter.read)(found["counters"]),
             rows(Limit.read)(found["limits"]),
             rows(OpenSession.read)(found["sessions"]),
+            rows(GetBucketItems.read)(found.get("bucket_items", ())),
+            rows(FormerIdentity.read)(found.get("former_identities", ())),
         )
 
 
@@ -598,10 +616,11 @@ class AccountWithSession:
     version: int
     identities: tuple[Identity, ...]
     buckets: tuple[Bucket, ...]
-    bucket_items: tuple[GetBucketItems, ...]
     counters: tuple[Counter, ...]
     limits: tuple[Limit, ...]
     sessions: tuple[OpenSession, ...]
+    bucket_items: tuple[GetBucketItems, ...]
+    former_identities: tuple[FormerIdentity, ...]
     session: SessionDetails
 
     @staticmethod
@@ -612,10 +631,11 @@ class AccountWithSession:
             integer(found["version"]),
             rows(Identity.read)(found["identities"]),
             rows(Bucket.read)(found["buckets"]),
-            rows(GetBucketItems.read)(found["bucket_items"]),
             rows(Counter.read)(found["counters"]),
             rows(Limit.read)(found["limits"]),
             rows(OpenSession.read)(found["sessions"]),
+            rows(GetBucketItems.read)(found.get("bucket_items", ())),
+            rows(FormerIdentity.read)(found.get("former_identities", ())),
             SessionDetails.read(found["session"]),
         )
 
@@ -864,13 +884,17 @@ class EntitiesFound:
 class AccountsFound:
     more: bool
     accounts: tuple[str, ...]
+    standing: str | None
+    given_up_at: int | None
 
     @staticmethod
     def read(raw: object) -> AccountsFound:
-        found = row(raw, 2, 2)
+        found = row(raw, 2, 4)
         return AccountsFound(
             flag(found[0]),
             rows(text)(found[1]),
+            nullable(text)(found[2]),
+            nullable(integer)(found[3]),
         )
 
 
@@ -1787,14 +1811,16 @@ def entity_find(
     return Command(tuple(words), EntitiesFound.read, True, only_reads=True)
 
 
-def find(kind: str, value: str | bytes) -> Command[AccountsFound]:
-    """Finds the accounts that have an identity now.
+def find(kind: str, value: str | bytes, *, session: str | None = None) -> Command[AccountsFound]:
+    """Finds the accounts that have an identity now, or the one to which a session belongs.
 
     Answers besides OK: INVALID.
     """
     words: list[Word] = ["SCUR.FIND"]
     words += [kind]
     words += [value]
+    if session is not None:
+        words += ["SESSION", session]
     return Command(tuple(words), AccountsFound.read, True, only_reads=True)
 
 
@@ -1941,6 +1967,7 @@ __all__ = [
     "EntityWritten",
     "Event",
     "Events",
+    "FormerIdentity",
     "GetBucketItems",
     "Holds",
     "Identity",

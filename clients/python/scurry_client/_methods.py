@@ -382,9 +382,9 @@ class SyncCommands:
         """Lists the entities whose whole value is this, in steps."""
         return self.run(commands.entity_find(value, count=count, after=after))
 
-    def find(self, kind: str, value: str | bytes) -> AccountsFound:
-        """Finds the accounts that have an identity now."""
-        return self.run(commands.find(kind, value))
+    def find(self, kind: str, value: str | bytes, *, session: str | None = None) -> AccountsFound:
+        """Finds the accounts that have an identity now, or the one to which a session belongs."""
+        return self.run(commands.find(kind, value, session=session))
 
     def list_accounts(
         self,
@@ -783,9 +783,9 @@ class AsyncCommands:
         """Lists the entities whose whole value is this, in steps."""
         return await self.run(commands.entity_find(value, count=count, after=after))
 
-    async def find(self, kind: str, value: str | bytes) -> AccountsFound:
-        """Finds the accounts that have an identity now."""
-        return await self.run(commands.find(kind, value))
+    async def find(self, kind: str, value: str | bytes, *, session: str | None = None) -> AccountsFound:
+        """Finds the accounts that have an identity now, or the one to which a session belongs."""
+        return await self.run(commands.find(kind, value, session=session))
 
     async def list_accounts(
         self,

@@ -65,6 +65,8 @@ def test_an_account_from_its_beginning_to_its_end(durable_store: Store) -> None:
     assert shown.counters[0].value == 3
 
     assert store.find("msisdn", "4912345").accounts == ("alice",)
+    held = store.find("msisdn", "4912345", session="none")
+    assert (held.accounts, held.standing, held.given_up_at) == (("alice",), "present", None)
     assert [found.account for found in store.list_accounts(0, count=100).accounts] == ["alice"]
     assert store.audit("alice").ok
     assert store.totals().accounts == 1

@@ -11,8 +11,8 @@ use scurry_ledger::{
 };
 use scurry_service::{
     AccountView, AllowanceView, Answered, AuditView, BalanceView, BucketTotals, BucketView,
-    CallError, CommandBuf, CounterView, HoldView, HoldsView, ItemView, LimitView, PartView, Read,
-    Refusal, Reply, Request, SessionRow, SessionView, TransactionView,
+    CallError, CommandBuf, CounterView, FormerIdentityView, HoldView, HoldsView, ItemView,
+    LimitView, PartView, Read, Refusal, Reply, Request, SessionRow, SessionView, TransactionView,
 };
 
 /// Reads the reply to a request.
@@ -139,7 +139,10 @@ fn account(map: &Value) -> Option<AccountView> {
         version: unsigned(field(map, "version")?)?,
         identities: each(field(map, "identities")?, |pair| Some((pair.name()?, pair.id()?)))?,
         buckets: each(field(map, "buckets")?, bucket)?,
-        bucket_items: each(field(map, "bucket_items")?, |row| Some((row.name()?, row.key()?)))?,
+        bucket_items: match field(map, "bucket_items") {
+            None => Vec::new(),
+            Some(items) => each(items, |row| Some((row.name()?, row.key()?)))?,
+        },
         counters: each(field(map, "counters")?, |counter| {
             let (id, unit, value) = (counter.name()?, counter.name()?, counter.integer()?);
             let (period, resets_at) = (counter.period()?, counter.time_or_nil()?);
@@ -154,6 +157,14 @@ fn account(map: &Value) -> Option<AccountView> {
                 deadline: session.time()?,
             })
         })?,
+        // Few accounts have any.
+        former_identities: match field(map, "former_identities") {
+            None => Vec::new(),
+            Some(former) => each(former, |former| {
+                let (kind, value) = (former.name()?, former.id()?);
+                Some(FormerIdentityView { kind, value, forget_at: former.time()? })
+            })?,
+        },
     })
 }
 

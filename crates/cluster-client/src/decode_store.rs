@@ -6,7 +6,7 @@ use crate::reader::{
     Reader, bytes, each, field, integer, list, or_nil, pairs, status, text, unsigned,
 };
 use redis::Value;
-use scurry_ledger::{Time, Totals, UnitTotals};
+use scurry_ledger::{HolderStanding, SessionHolder, Time, Totals, UnitTotals};
 use scurry_service::{
     AccountList, CallError, Event, EventCommit, EventField, EventId, Events, FoundAccounts,
     ListCursor, ListedAccount, Position, Statement, StoreRead, StoreReply,
@@ -93,7 +93,16 @@ fn found(value: &Value) -> Option<FoundAccounts> {
     let more = reader.flag()?;
     let ids = list(reader.value()?)?.iter();
     let accounts = ids.map(|id| bytes(id).map(<[u8]>::to_vec)).collect::<Option<_>>()?;
-    Some(FoundAccounts { accounts, more })
+    let holder = match reader.value() {
+        None => None,
+        Some(standing) => {
+            let standing = bytes(standing)?;
+            let mut all = HolderStanding::ALL.into_iter();
+            let standing = all.find(|known| known.name().as_bytes() == standing)?;
+            Some(SessionHolder::new(standing, reader.time_or_nil()?))
+        }
+    };
+    Some(FoundAccounts { accounts, more, holder })
 }
 
 fn statement(map: &Value) -> Option<Statement> {

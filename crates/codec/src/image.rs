@@ -7,7 +7,7 @@
 //! | u16, u8, u8, u32, i48 | next bucket number, count of buckets, of sessions, version, time of the last change |
 //! | groups | when wide, instead of these; with more, lengths and counts of the parts after the sessions |
 //! | | buckets, sessions with their items: each in its file in `image` |
-//! | | tombstones, transactions, identities, counters, uncollected totals, allowances, limits, carried debts, units in transit |
+//! | | tombstones, transactions, identities, counters, uncollected totals, allowances, limits, carried debts, units in transit, former identities |
 //!
 //! A group is four signed numbers: a byte with the width of each (two bits: 0, 2, 4 or 8 bytes), then
 //! the numbers. docs/formats/account-image.md has every part.
@@ -32,8 +32,8 @@ use alloc::vec::Vec;
 use core::fmt;
 use scurry_ledger::{
     Account, Allowance, Bucket, BucketKey, BucketNo, CarriedDebt, Counter, Cycle, DebtRule,
-    ID_LEN_MAX, ITEM_KEY_LEN_MAX, Id, Identity, Item, ItemId, ItemKey, Name, Period, Session,
-    Status, TZDATA_VERSION, Time, UnitAmount,
+    FormerIdentity, ID_LEN_MAX, ITEM_KEY_LEN_MAX, Id, Identity, Item, ItemId, ItemKey, Name,
+    Period, Session, Status, TZDATA_VERSION, Time, UnitAmount,
 };
 
 const VERSION: u8 = 2;
@@ -156,6 +156,8 @@ const HEAD_LEN: usize = 16;
 
 /// Place of the lowest bit of the count of units in transit, in the number that also has the count of carried debts.
 const IN_TRANSIT: u32 = 16;
+/// Place of the lowest bit of the count of former identities in that number.
+const FORMER: u32 = 32;
 /// Place of the lowest bit of the count of keys of buckets, in the number that also has the count of allowances.
 const BUCKET_KEYS: u32 = 16;
 
@@ -173,6 +175,7 @@ fn room(account: &Account) -> usize {
         + account.allowances.len() * (2 * GROUP_LEN_MAX + 1 + CYCLE_LEN_MAX)
         + account.bucket_keys.len() * (GROUP_LEN_MAX + 1 + ITEM_KEY_LEN_MAX)
         + account.carried.len() * GROUP_LEN_MAX
+        + account.former_identities.len() * (NAME_ROOM + SHORT_LEN_MAX + GROUP_LEN_MAX)
         + account.limits.len() * limit::LEN_MAX
         + account.limit_parts.len() * limit::PART_LEN
         + FIXED_LEN_MAX
@@ -207,7 +210,8 @@ fn has_rarer(account: &Account) -> bool {
     let Account { identities, counters, uncollected, allowances, limits, carried, .. } = account;
     let of_buckets = allowances.len() | carried.len() | account.bucket_keys.len();
     let of_units = uncollected.len() | account.in_transit.len();
-    identities.len() | counters.len() | of_units | of_buckets | limits.len() != 0
+    let names = identities.len() | account.former_identities.len();
+    names | counters.len() | of_units | of_buckets | limits.len() != 0
 }
 
 /// Writes the rare parts. The writer is passed and returned by value, so that it can stay in registers for most
@@ -271,6 +275,11 @@ fn put_rarer<'a>(mut w: Writer<'a>, account: &Account) -> Writer<'a> {
         w.name(&sum.unit);
         w.group([sum.amount, 0, 0, 0]);
     }
+    for former in &account.former_identities {
+        w.name(&former.identity.kind);
+        w.short(former.identity.value.as_bytes());
+        w.group([former.given_up_at.0, former.forget_at.0, 0, 0]);
+    }
     w
 }
 
@@ -286,7 +295,8 @@ fn put_head(w: &mut Writer<'_>, account: &Account) {
     let uncollected = len(account.uncollected.len());
     let limits = len(account.limits.len());
     let allowances = len(account.allowances.len()) | len(account.bucket_keys.len()) << BUCKET_KEYS;
-    let carried = len(account.carried.len()) | len(account.in_transit.len()) << IN_TRANSIT;
+    let former = len(account.former_identities.len()) << FORMER;
+    let carried = len(account.carried.len()) | len(account.in_transit.len()) << IN_TRANSIT | former;
     let rarer = uncollected | limits | allowances | carried;
     let has_more = more[0] | more[1] | more[2] | more[3] | rarer != 0;
     let flags = account.status as u8 | if has_more { flag::MORE } else { 0 };
@@ -340,6 +350,7 @@ struct RareCounts {
     limits: i64,
     carried: i64,
     in_transit: i64,
+    former: i64,
 }
 
 /// Reads an image into an account whose buffers are reused.
@@ -411,8 +422,11 @@ pub fn decode_part(bytes: &[u8], account: &mut Account) -> Result<(), ImageError
     account.limit_parts.clear();
     account.carried.clear();
     account.in_transit.clear();
-    let RareCounts { identities, counters, uncollected, allowances, limits, .. } = counts.rarer;
-    let rarest = counts.rarer.bucket_keys | counts.rarer.carried | counts.rarer.in_transit;
+    account.former_identities.clear();
+    let RareCounts { identities, counters, uncollected, allowances, limits, carried, .. } =
+        counts.rarer;
+    let RareCounts { in_transit, former, bucket_keys, .. } = counts.rarer;
+    let rarest = carried | in_transit | former | bucket_keys;
     if identities | counters | uncollected | allowances | limits | rarest != 0 {
         take_rarer(&mut r, account, counts.rarer);
         if r.has_unknown_zone() {
@@ -467,6 +481,13 @@ fn take_rarer(r: &mut ImageReader<'_>, account: &mut Account, rarer: RareCounts)
         let sum = take_unit_amount(r);
         account.in_transit.push(sum);
     }
+    let former = count(r, rarer.former);
+    while account.former_identities.len() < former && !r.is_broken() {
+        let identity = take_identity(r);
+        let [given_up_at, forget_at, ..] = r.group().map(Time);
+        let former = |identity| FormerIdentity { identity, given_up_at, forget_at };
+        account.former_identities.extend(identity.map(former));
+    }
 }
 
 fn take_bucket_key(r: &mut ImageReader<'_>) -> Option<BucketKey> {
@@ -520,7 +541,9 @@ fn take_head(r: &mut ImageReader<'_>, account: &mut Account) -> Counts {
         let [uncollected, limits, allowances, carried] = r.group();
         counts.tombstones = count(r, tombstones);
         counts.transactions = count(r, transactions);
-        let (carried, in_transit) = (carried & ((1 << IN_TRANSIT) - 1), carried >> IN_TRANSIT);
+        let former = carried >> FORMER;
+        let in_transit = (carried >> IN_TRANSIT) & 0xffff;
+        let carried = carried & 0xffff;
         let (allowances, bucket_keys) =
             (allowances & ((1 << BUCKET_KEYS) - 1), allowances >> BUCKET_KEYS);
         counts.rarer = RareCounts {
@@ -532,6 +555,7 @@ fn take_head(r: &mut ImageReader<'_>, account: &mut Account) -> Counts {
             limits,
             carried,
             in_transit,
+            former,
         };
     }
     counts

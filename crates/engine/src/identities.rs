@@ -1,4 +1,4 @@
-//! Index of accounts by identity, and claims on identities that only one account may have. It holds only hashes of
+//! Index of accounts by identity, present and former ones apart, and claims on identities that only one account may have. It holds only hashes of
 //! identities and keys, and nothing for accounts without identities. The shard compares what it finds with the
 //! accounts.
 
@@ -31,7 +31,7 @@ impl UniqueIdentities {
     }
 }
 
-/// An identity as it is stored in the index.
+/// An identity of an account as it is stored in the index. A former one has another hash than a present one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct IndexedIdentity {
     hash: u64,
@@ -65,17 +65,30 @@ impl Identities {
 
     /// Returns the identities of an account, empty for None.
     pub(crate) fn of(&self, account: Option<&Account>) -> Vec<IndexedIdentity> {
-        let identities = account.map_or(&[][..], |account| &account.identities);
-        let hashed = identities.iter().map(|identity| IndexedIdentity {
+        let Some(account) = account else { return Vec::new() };
+        let present = account.identities.iter().map(|identity| IndexedIdentity {
             hash: self.hash(identity.kind, identity.value.as_bytes()),
             is_unique: self.is_unique(identity.kind),
         });
-        hashed.collect()
+        let former = account.former_identities.iter();
+        let former =
+            former.map(|one| self.former(one.identity.kind, one.identity.value.as_bytes()));
+        present.chain(former).collect()
+    }
+
+    /// Returns a former identity, which no account claims.
+    pub(crate) fn former(&self, kind: Name, value: &[u8]) -> IndexedIdentity {
+        IndexedIdentity { hash: self.former_hash(kind, value), is_unique: false }
     }
 
     /// Returns the hashes of keys whose accounts may have the identity.
     pub(crate) fn find(&self, kind: Name, value: &[u8]) -> impl Iterator<Item = u64> + use<'_> {
         self.index.find_hash(self.hash(kind, value), 0).map(|(hash, _)| hash)
+    }
+
+    /// Returns the hashes of keys whose accounts may have given the identity up.
+    pub(crate) fn find_former(&self, kind: Name, value: &[u8]) -> impl Iterator<Item = u64> {
+        self.index.find_hash(self.former_hash(kind, value), 0).map(|(hash, _)| hash)
     }
 
     pub(crate) fn insert(&mut self, identity: IndexedIdentity, key_hash: u64) {
@@ -165,21 +178,27 @@ impl Identities {
     }
 
     fn hash(&self, kind: Name, value: &[u8]) -> u64 {
-        self.index.value_hash(word(&mut [0; WORD_LEN_MAX], kind, value))
+        self.index.value_hash(word(&mut [0; WORD_LEN_MAX], &[], kind, value))
+    }
+
+    fn former_hash(&self, kind: Name, value: &[u8]) -> u64 {
+        self.index.value_hash(word(&mut [0; WORD_LEN_MAX], FORMER, kind, value))
     }
 }
 
-/// Longest key of the hash in bytes: kind, space and value.
-const WORD_LEN_MAX: usize = NAME_LEN_MAX + 1 + ID_LEN_MAX;
+/// Start of the key of a former identity's hash. No kind begins with it.
+const FORMER: &[u8] = b" ";
+/// Longest key of the hash in bytes: start, kind, space and value.
+const WORD_LEN_MAX: usize = FORMER.len() + NAME_LEN_MAX + 1 + ID_LEN_MAX;
 
-/// Joins kind and value with a space. Neither contains one, so distinct identities give distinct results. A value that
-/// is longer than allowed is cut, and matches no account.
-fn word<'r>(room: &'r mut [u8; WORD_LEN_MAX], kind: Name, value: &[u8]) -> &'r [u8] {
-    let kind = kind.as_bytes();
+/// Joins a start, the kind, a space and the value. Neither kind nor value contains a space, so distinct identities give
+/// distinct results. A value that is longer than allowed is cut, and matches no account.
+fn word<'r>(room: &'r mut [u8; WORD_LEN_MAX], start: &[u8], kind: Name, value: &[u8]) -> &'r [u8] {
     let value = &value[..value.len().min(ID_LEN_MAX)];
-    let begin = kind.len() + 1;
-    room[..kind.len()].copy_from_slice(kind);
-    room[kind.len()] = b' ';
-    room[begin..begin + value.len()].copy_from_slice(value);
-    &room[..begin + value.len()]
+    let mut len = 0;
+    for part in [start, kind.as_bytes(), b" ", value] {
+        room[len..len + part.len()].copy_from_slice(part);
+        len += part.len();
+    }
+    &room[..len]
 }

@@ -47,6 +47,8 @@ pub struct Shard {
     identities: Identities,
     /// Identities that the account under replay had before its Changes.
     identities_before: Vec<IndexedIdentity>,
+    /// Former identities that Changes have forgotten and the index still has, with the hashes of the accounts' keys.
+    forgotten: Vec<(u64, IndexedIdentity)>,
     totals: Totals,
     stats: Stats,
     /// The greatest version that was issued or seen.
@@ -82,6 +84,7 @@ impl Shard {
             index: config.entity_index.then(|| Index::new(hasher.clone())),
             identities: Identities::new(hasher, config.unique_identities.clone()),
             identities_before: Vec::new(),
+            forgotten: Vec::new(),
             totals: Totals::default(),
             stats: Stats::default(),
             version_last: Version::ABSENT,

@@ -24,6 +24,8 @@ pub struct WorkingAccount {
     account_len_max: usize,
     /// The account's share of the totals before it was changed.
     before: AccountContribution,
+    /// The account had former identities before it was changed.
+    had_former_identities: bool,
     /// The account is kept in parts: it has what its image has, and the parts that were loaded.
     is_in_parts: bool,
     /// The account needs larger buffers than most.
@@ -109,11 +111,19 @@ impl WorkingAccount {
     #[inline]
     pub fn remember(&mut self) {
         self.before.set(self.account.as_ref());
+        self.had_former_identities =
+            self.account.as_ref().is_some_and(|account| !account.former_identities.is_empty());
     }
 
     /// Returns the account's share of the totals when it was remembered.
     pub fn before(&self) -> &AccountContribution {
         &self.before
+    }
+
+    /// Reports whether the account had former identities when it was remembered.
+    #[inline]
+    pub(crate) fn had_former_identities(&self) -> bool {
+        self.had_former_identities
     }
 
     /// Returns the image that the account was last packed into.

@@ -77,6 +77,8 @@ pub struct Account {
     pub uncollected: Vec<UnitAmount>,
     /// Sums per unit of what transfers hold (I23). A unit without one is not listed.
     pub in_transit: Vec<UnitAmount>,
+    /// Identities that the account has given up and is still found by, in the order in which it gave them up. I24.
+    pub former_identities: Vec<FormerIdentity>,
     /// Open sessions in the order of their opening.
     pub sessions: Vec<Session>,
     /// Closed sessions that are still remembered.
@@ -115,6 +117,8 @@ pub struct UnloadedRecords {
     pub due: usize,
     /// When the first record that is not yet due is forgotten.
     pub first_not_due: Option<Time>,
+    /// When the last record is forgotten.
+    pub last: Option<Time>,
     /// Whether a record is among them that no time forgets: the receipt of a transfer.
     pub has_receipt: bool,
 }
@@ -165,6 +169,24 @@ pub struct Identity {
     pub kind: Name,
     /// Value of the identity, never empty.
     pub value: Id,
+}
+
+impl Identity {
+    /// Reports whether it has this kind and this value.
+    pub fn is(&self, kind: Name, value: &[u8]) -> bool {
+        self.kind == kind && self.value.as_bytes() == value
+    }
+}
+
+/// An identity that the account has given up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FormerIdentity {
+    /// The identity. The account does not have it. I24.
+    pub identity: Identity,
+    /// When the account gave it up.
+    pub given_up_at: Time,
+    /// When it is forgotten, or kept for as long again.
+    pub forget_at: Time,
 }
 
 /// A balance in one unit. All amounts are in its minor units.
@@ -545,6 +567,7 @@ impl Account {
             limit_parts: Vec::new(),
             uncollected: Vec::new(),
             in_transit: Vec::new(),
+            former_identities: Vec::new(),
             sessions: Vec::new(),
             tombstones: Tombstones::default(),
             transactions: Transactions::default(),

@@ -4,8 +4,9 @@
 
 use crate::carried::Taken;
 use crate::{
-    Account, Bucket, BucketKey, BucketKeys, BucketNo, BucketTerms, Change, Counter, Identity, Item,
-    ItemAt, LimitAt, Name, Op, Posting, Session, SessionAt, Slice, Standing, Time, UnitAmount,
+    Account, Bucket, BucketKey, BucketKeys, BucketNo, BucketTerms, Change, Counter, FormerIdentity,
+    Id, Identity, Item, ItemAt, LimitAt, Name, Op, Posting, Session, SessionAt, Slice, Standing,
+    Time, UnitAmount,
 };
 use alloc::vec::Vec;
 use smallvec::SmallVec;
@@ -138,6 +139,10 @@ impl Account {
                     self.identities.push(Identity { kind: *kind, value: value.clone() });
                 }
             }
+            Op::KeepIdentity { kind, value, forget_at } => {
+                self.keep_identity(*kind, value, at, *forget_at);
+            }
+            Op::ForgetIdentity { kind, value } => self.forget_identity(*kind, value),
             Op::AddBucket { id, unit, terms } => self.add_bucket(*id, *unit, terms, at),
             Op::SetBucket { bucket, terms } => self.with_bucket(*bucket, |bucket| {
                 bucket.priority = terms.priority;
@@ -459,6 +464,26 @@ impl Account {
             None => self.in_transit.push(*change),
         }
         self.in_transit.retain(|sum| sum.amount != 0);
+    }
+
+    /// Sets until when a former identity is kept; one that the account does not keep yet was given up `at` this time.
+    #[cold]
+    fn keep_identity(&mut self, kind: Name, value: &Id, at: Time, forget_at: Time) {
+        let mut known = self.former_identities.iter_mut();
+        match known.find(|one| one.identity.is(kind, value.as_bytes())) {
+            Some(known) => known.forget_at = forget_at,
+            None => {
+                let identity = Identity { kind, value: value.clone() };
+                let former = FormerIdentity { identity, given_up_at: at, forget_at };
+                self.former_identities.push(former);
+            }
+        }
+    }
+
+    /// Forgets a former identity.
+    #[cold]
+    fn forget_identity(&mut self, kind: Name, value: &Id) {
+        self.former_identities.retain(|one| !one.identity.is(kind, value.as_bytes()));
     }
 
     #[inline]

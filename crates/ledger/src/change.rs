@@ -61,6 +61,22 @@ pub enum Op {
         /// Value of the identity.
         value: Id,
     },
+    /// Keeps a given-up identity as a former one until a time, or sets that time of a former one.
+    KeepIdentity {
+        /// Kind of the identity.
+        kind: Name,
+        /// Value of the identity.
+        value: Id,
+        /// When it is forgotten, or kept for as long again.
+        forget_at: Time,
+    },
+    /// Removes a former identity.
+    ForgetIdentity {
+        /// Kind of the identity.
+        kind: Name,
+        /// Value of the identity.
+        value: Id,
+    },
     /// Adds an empty bucket. It gets the account's next serial number.
     AddBucket {
         /// Name of the bucket.
@@ -298,6 +314,8 @@ impl Op {
             Op::NameSession(id)
             | Op::OpenSession { id, .. }
             | Op::SetIdentity { value: id, .. }
+            | Op::KeepIdentity { value: id, .. }
+            | Op::ForgetIdentity { value: id, .. }
             | Op::NoteRefund { debit: id, .. }
             | Op::ForgetReceipt(id) => id.is_on_heap(),
             // Every kind is named, so that a new one that owns memory is not forgotten here.
@@ -378,6 +396,8 @@ mod tests {
                 Op::NameSession(id.clone()),
                 Op::OpenSession { id: id.clone(), terms },
                 Op::SetIdentity { kind: name, value: id.clone() },
+                Op::KeepIdentity { kind: name, value: id.clone(), forget_at: Time(0) },
+                Op::ForgetIdentity { kind: name, value: id.clone() },
                 Op::NoteRefund { debit: id.clone(), item: 0, posting },
                 Op::ForgetReceipt(id),
             ];

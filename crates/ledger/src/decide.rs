@@ -8,6 +8,7 @@ mod chain;
 mod draft;
 mod due;
 mod fields;
+mod former;
 mod late;
 mod limit;
 mod room;

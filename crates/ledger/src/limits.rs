@@ -19,6 +19,8 @@ pub const BUCKETS_MAX: usize = 64;
 pub const BUCKET_KEYS_MAX: usize = 64;
 /// Most limits in one account (the configured bound is at most this). Every grant looks at each of them.
 pub const LIMITS_MAX: usize = 16;
+/// Most former identities of one account.
+pub const FORMER_IDENTITIES_MAX: usize = 16;
 /// Most commands in one chain.
 pub const CHAIN_MAX: usize = 16;
 /// Longest opaque blob, bytes.

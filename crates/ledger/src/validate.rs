@@ -2,8 +2,8 @@
 //! or about an answer, are checked in testing/model, where both are at hand.
 
 use crate::{
-    Account, Cycle, DebtRule, Item, LIMITS_MAX, Limit, LimitPart, LimitSubject, Period,
-    SESSION_ITEMS_MAX, Session, Time, Window,
+    Account, Cycle, DebtRule, FORMER_IDENTITIES_MAX, Item, LIMITS_MAX, Limit, LimitPart,
+    LimitSubject, Period, SESSION_ITEMS_MAX, Session, Time, Window,
 };
 use alloc::collections::BTreeSet;
 use core::fmt;
@@ -37,6 +37,7 @@ pub fn validate(account: &Account, now: Time) -> Result<(), Violation> {
     }
     limits(account, now)?;
     in_transit(account)?;
+    former_identities(account, now)?;
     let mut open = BTreeSet::new();
     for session in &account.sessions {
         ensure(open.insert(session.id.as_bytes()), 14, "two open sessions have one id")?;
@@ -283,6 +284,20 @@ fn in_transit(account: &Account) -> Result<(), Violation> {
             .map(|transfer| i128::from(transfer.in_transit))
             .sum();
         ensure(i128::from(of(unit)) == held, 23, "in transit is another sum than transfers hold")?;
+    }
+    Ok(())
+}
+
+fn former_identities(account: &Account, now: Time) -> Result<(), Violation> {
+    let all = &account.former_identities;
+    ensure(all.len() <= FORMER_IDENTITIES_MAX, 24, "an account keeps too many former identities")?;
+    for (index, former) in all.iter().enumerate() {
+        let identity = &former.identity;
+        ensure(!account.identities.contains(identity), 24, "an account has a former identity")?;
+        let unique = all[..index].iter().all(|other| other.identity != *identity);
+        ensure(unique, 24, "an account has given up an identity twice")?;
+        let in_time = former.given_up_at <= now && now < former.forget_at;
+        ensure(in_time, 24, "a former identity is of another time")?;
     }
     Ok(())
 }

@@ -44,7 +44,7 @@ pub use entity_request::{
     parse_entity_put,
 };
 pub use fault::Fault;
-pub use find_request::{FIND_MAX, FoundAccounts, parse_find};
+pub use find_request::{FIND_MAX, FindRequest, FoundAccounts, parse_find};
 pub use follow_request::{BLOCK_MS_MAX, COUNT_MAX, FollowRequest, LOWS_MAX, parse_follow};
 pub use grammar::{Read, Write, parse_read, parse_write};
 pub use image_request::{LoadRequest, parse_dump, parse_load};

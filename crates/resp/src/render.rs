@@ -217,16 +217,45 @@ pub fn reject(reply: &mut Reply<'_>, code: Code, why: impl Display) {
 
 /// Writes the answer to `SCUR.GET`.
 pub fn account_map(reply: &mut Reply<'_>, account: &Account, now: Time) {
-    reply.map(8);
+    reply.map(7 + rare_entries(account));
     account_entries(reply, account, now);
 }
 
 /// Writes the answer to `SCUR.SESSION`.
 pub fn session_map(reply: &mut Reply<'_>, account: &Account, session: &Session, now: Time) {
-    reply.map(9);
+    reply.map(8 + rare_entries(account));
     account_entries(reply, account, now);
     word!(reply, "session");
     session_entry(reply, session);
+}
+
+/// Returns the number of entries that only some accounts have.
+fn rare_entries(account: &Account) -> usize {
+    usize::from(!account.former_identities.is_empty())
+        + usize::from(!account.bucket_keys.is_empty())
+}
+
+/// Writes the items that some buckets are for.
+#[cold]
+fn bucket_items(reply: &mut Reply<'_>, account: &Account) {
+    list!(reply, "bucket_items", account.bucket_keys.len());
+    for BucketKey { bucket, key } in &account.bucket_keys {
+        reply.array(2);
+        reply.name(&account.bucket_no(*bucket).map_or(Name::EMPTY, |bucket| bucket.id));
+        item_key(reply, key);
+    }
+}
+
+/// Writes the identities that the account has given up and is still found by.
+#[cold]
+fn former_identities(reply: &mut Reply<'_>, account: &Account) {
+    list!(reply, "former_identities", account.former_identities.len());
+    for former in &account.former_identities {
+        reply.array(3);
+        reply.name(&former.identity.kind);
+        reply.bulk(former.identity.value.as_bytes());
+        reply.integer(former.forget_at.0);
+    }
 }
 
 fn account_entries(reply: &mut Reply<'_>, account: &Account, now: Time) {
@@ -246,12 +275,6 @@ fn account_entries(reply: &mut Reply<'_>, account: &Account, now: Time) {
     list!(reply, "buckets", account.buckets.len());
     for bucket in &account.buckets {
         balance(reply, bucket, account.allowance(bucket.no), now);
-    }
-    list!(reply, "bucket_items", account.bucket_keys.len());
-    for BucketKey { bucket, key } in &account.bucket_keys {
-        reply.array(2);
-        reply.name(&account.bucket_no(*bucket).map_or(Name::EMPTY, |bucket| bucket.id));
-        item_key(reply, key);
     }
     list!(reply, "counters", account.counters.len());
     for counter in &account.counters {
@@ -281,6 +304,12 @@ fn account_entries(reply: &mut Reply<'_>, account: &Account, now: Time) {
         reply.bulk(session.id.as_bytes());
         reply.unsigned(session.version);
         reply.integer(session.deadline.0);
+    }
+    if !account.bucket_keys.is_empty() {
+        bucket_items(reply, account);
+    }
+    if !account.former_identities.is_empty() {
+        former_identities(reply, account);
     }
 }
 

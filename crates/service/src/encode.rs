@@ -34,8 +34,9 @@ impl StoreRead {
                     .option("PREFIX", prefix.as_ref())
                     .option("STATUS", status.map(Status::name));
             }
-            StoreRead::Find { kind, value } => {
+            StoreRead::Find { kind, value, session } => {
                 out.push(kind.as_bytes()).push(value.as_bytes());
+                out.option("SESSION", session.as_ref().map(Id::as_bytes));
             }
             StoreRead::Statement(statement) => {
                 let StatementRead { account, from, to, unit, transaction, session, .. } = statement;

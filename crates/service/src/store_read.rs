@@ -1,7 +1,7 @@
 //! Reads of a store as a whole, and of the log that it keeps.
 
 use crate::{Event, Position};
-use scurry_ledger::{Id, Name, Status, Time, Totals};
+use scurry_ledger::{Id, Name, SessionHolder, Status, Time, Totals};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -12,12 +12,14 @@ pub enum StoreRead {
     Totals,
     /// `SCUR.LIST`: one step through the accounts of all servers.
     List(ListRead),
-    /// `SCUR.FIND`: the accounts of all servers that have an identity.
+    /// `SCUR.FIND`: the accounts of all servers that have an identity, or the one to which a session belongs.
     Find {
         /// Kind of the identity.
         kind: Name,
         /// Value of the identity.
         value: Id,
+        /// Session whose account is wanted. None for all accounts that have the identity.
+        session: Option<Id>,
     },
     /// `SCUR.STATEMENT`: the events of one account in a period.
     Statement(StatementRead),
@@ -116,6 +118,8 @@ pub struct FoundAccounts {
     pub accounts: Vec<Vec<u8>>,
     /// Whether there are more accounts than these.
     pub more: bool,
+    /// What the one account is to the identity and a session. None if no session was given.
+    pub holder: Option<SessionHolder>,
 }
 
 /// Entries of an account in a period.

@@ -24,6 +24,19 @@ pub struct AccountView {
     pub limits: Vec<LimitView>,
     /// Open sessions.
     pub sessions: Vec<SessionRow>,
+    /// Identities that the account has given up and is still found by.
+    pub former_identities: Vec<FormerIdentityView>,
+}
+
+/// An identity that an account has given up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FormerIdentityView {
+    /// Kind of the identity.
+    pub kind: Name,
+    /// Value of the identity.
+    pub value: Id,
+    /// When it is forgotten, or kept for as long again.
+    pub forget_at: Time,
 }
 
 /// A bucket of an account.
@@ -248,6 +261,11 @@ impl AccountView {
             .iter()
             .filter_map(|of| Some((account.bucket_no(of.bucket)?.id, of.key)));
         let identities = account.identities.iter();
+        let former_identities = account.former_identities.iter().map(|former| FormerIdentityView {
+            kind: former.identity.kind,
+            value: former.identity.value.clone(),
+            forget_at: former.forget_at,
+        });
         AccountView {
             status: account.status,
             version: account.version,
@@ -259,6 +277,7 @@ impl AccountView {
             counters: counters.collect(),
             limits: limits.collect(),
             sessions: account.sessions.iter().map(SessionRow::from_session).collect(),
+            former_identities: former_identities.collect(),
         }
     }
 }

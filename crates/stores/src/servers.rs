@@ -3,7 +3,7 @@
 use redis::Value;
 use scurry_cluster_client::decode_store;
 use scurry_resp::FIND_MAX;
-use scurry_service::{CallError, StoreRead, StoreReply};
+use scurry_service::{CallError, FoundAccounts, StoreRead, StoreReply};
 
 /// Returns the reply of the whole store. A server that refuses makes it a refusal.
 pub(crate) fn join(read: &StoreRead, replies: &[Value]) -> Result<StoreReply, CallError> {
@@ -14,6 +14,11 @@ pub(crate) fn join(read: &StoreRead, replies: &[Value]) -> Result<StoreReply, Ca
     for part in parts {
         match (&mut all, part?) {
             (StoreReply::Totals(all), StoreReply::Totals(part)) => all.add(&part),
+            (StoreReply::Found(all), StoreReply::Found(part))
+                if matches!(read, StoreRead::Find { session: Some(_), .. }) =>
+            {
+                closest(all, part);
+            }
             (StoreReply::Found(all), StoreReply::Found(part)) => {
                 all.accounts.extend(part.accounts);
                 all.more |= part.more;
@@ -27,6 +32,15 @@ pub(crate) fn join(read: &StoreRead, replies: &[Value]) -> Result<StoreReply, Ca
         found.accounts.truncate(FIND_MAX);
     }
     Ok(all)
+}
+
+/// Keeps of the accounts that two servers found for a session the one to which it belongs.
+fn closest(all: &mut FoundAccounts, part: FoundAccounts) {
+    let known = all.holder.zip(all.accounts.first());
+    let other = part.holder.zip(part.accounts.first());
+    if other.is_some_and(|other| known.is_none_or(|known| other < known)) {
+        *all = part;
+    }
 }
 
 #[cfg(test)]
@@ -75,7 +89,8 @@ mod tests {
     #[test]
     fn accounts_of_servers_are_found_together_up_to_the_bound() {
         let kind = Name::new(b"k").expect("a name");
-        let read = StoreRead::Find { kind, value: Id::new(b"v").expect("an id") };
+        let value = Id::new(b"v").expect("an id");
+        let read = StoreRead::Find { kind, value, session: None };
         let joined = |replies: &[Value]| match join(&read, replies).expect("accounts") {
             StoreReply::Found(found) => (found.accounts.len(), found.more),
             other => panic!("{other:?}"),
@@ -84,6 +99,33 @@ mod tests {
         assert_eq!(joined(&[found(false, 0..9), found(false, 9..FIND_MAX)]), (FIND_MAX, false));
         assert_eq!(joined(&[found(false, 0..9), found(false, 9..20)]), (FIND_MAX, true));
         assert_eq!(joined(&[found(true, 0..1), found(false, 1..2)]), (2, true));
+    }
+
+    #[test]
+    fn the_account_of_a_session_is_the_closest_of_those_that_servers_found() {
+        let value = Id::new(b"v").expect("an id");
+        let kind = Name::new(b"k").expect("a name");
+        let read = StoreRead::Find { kind, session: Some(value.clone()), value };
+        let holder = |id, standing: &str, given_up_at: Option<i64>| {
+            let time = given_up_at.map_or(Value::Nil, Value::Int);
+            let one = Value::Array(vec![text(id)]);
+            Value::Array(vec![Value::Int(0), one, Value::SimpleString(standing.to_string()), time])
+        };
+        let closest = |replies: &[Value]| match join(&read, replies).expect("accounts") {
+            StoreReply::Found(found) => {
+                assert!(found.accounts.len() <= 1 && !found.more, "{found:?}");
+                String::from_utf8(found.accounts.concat()).expect("ASCII")
+            }
+            other => panic!("{other:?}"),
+        };
+        let (none, present) = (found(false, 0..0), holder("b", "present", None));
+        let (former, later) = (holder("c", "former", Some(5)), holder("d", "former", Some(6)));
+        let open = holder("e", "open", Some(4));
+        assert_eq!(closest(&[none.clone(), none.clone()]), "");
+        assert_eq!(closest(&[none.clone(), present.clone()]), "b");
+        assert_eq!(closest(&[present.clone(), former.clone(), none.clone()]), "c");
+        assert_eq!(closest(&[later.clone(), former, present.clone()]), "d");
+        assert_eq!(closest(&[later, open, present, none]), "e");
     }
 
     #[test]

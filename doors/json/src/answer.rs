@@ -196,6 +196,21 @@ pub(crate) struct AccountBody {
     pub(crate) limits: Vec<LimitBody>,
     /// Open sessions of the account.
     pub(crate) sessions: Vec<SessionRow>,
+    /// Identities that the account has given up and is still found by; absent where there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) former_identities: Vec<FormerIdentityBody>,
+}
+
+/// An identity that an account has given up while a session of it was known.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "FormerIdentity")]
+pub(crate) struct FormerIdentityBody {
+    /// Kind of the identity.
+    pub(crate) kind: String,
+    /// Value of the identity.
+    pub(crate) value: String,
+    /// When it is forgotten, or kept for as long again.
+    pub(crate) forget_at_ms: i64,
 }
 
 #[derive(Serialize, JsonSchema)]

@@ -2,9 +2,9 @@
 
 use crate::answer::{
     AccountBody, AccountList, AccountRow, AllowanceBody, Answer, AnswerBody, Audit, BucketBody,
-    BucketTotals, ChainAnswer, Checked, ClockBody, CounterBody, Done, FoundAccounts, ItemAnswer,
-    LimitBody, Moved, SessionAnswer, SessionRow, Sessions, TransferAnswer, Uncollected, Why,
-    WindowBody,
+    BucketTotals, ChainAnswer, Checked, ClockBody, CounterBody, Done, FormerIdentityBody,
+    FoundAccounts, ItemAnswer, LimitBody, Moved, SessionAnswer, SessionRow, Sessions,
+    TransferAnswer, Uncollected, Why, WindowBody,
 };
 use crate::quantity::Quantity;
 use crate::text::{Begin, Key};
@@ -164,6 +164,11 @@ pub(crate) fn account_body(account: AccountView) -> AccountBody {
         let of_bucket = account.bucket_items.iter().filter(move |(of, _)| *of == bucket);
         of_bucket.map(|(_, key)| Key(*key)).collect()
     };
+    let former_identities = account.former_identities.iter().map(|former| FormerIdentityBody {
+        kind: name(former.kind),
+        value: id(&former.value),
+        forget_at_ms: former.forget_at.0,
+    });
     let buckets = account.buckets.iter().map(|bucket| BucketBody {
         bucket: name(bucket.id),
         unit: name(bucket.unit),
@@ -214,6 +219,7 @@ pub(crate) fn account_body(account: AccountView) -> AccountBody {
         status: account.status.name().to_owned(),
         version: integer(account.version),
         identities: identities.collect(),
+        former_identities: former_identities.collect(),
         buckets: buckets.collect(),
         counters: counters.collect(),
         limits: limits.collect(),

@@ -146,7 +146,10 @@ pub(crate) fn find(input: &Input) -> Result<StoreRead, Problem> {
     let (kind, value): (Name, Id) = (input.text("kind")?, input.text("value")?);
     let value = ledger::Id::new(value.as_str().as_bytes());
     let value = value.unwrap_or_else(|| unreachable!("it was checked"));
-    Ok(StoreRead::Find { kind: name(&kind), value })
+    let [session] = input.query(["session"])?;
+    let session = session.map(|session| input.parameter("session", Some(session))).transpose()?;
+    let session = session.and_then(|session: Id| ledger::Id::new(session.as_str().as_bytes()));
+    Ok(StoreRead::Find { kind: name(&kind), value, session })
 }
 
 pub(crate) fn create(input: &Input) -> Result<Request, Problem> {

@@ -129,6 +129,8 @@ fn account_json(account: &AccountView) -> Value {
     let identities = account.identities.iter();
     let identities =
         identities.map(|(kind, value)| json!({ "kind": kind.shown(), "value": value.shown() }));
+    let former = account.former_identities.iter();
+    let former = former.map(|former| fields!(former; kind, value, forget_at));
     let counters = account.counters.iter().map(|counter| {
         let mut shown = fields!(counter; id, unit, value, resets_at);
         shown["period"] = json!(counter.cycle.period.to_string());
@@ -142,6 +144,7 @@ fn account_json(account: &AccountView) -> Value {
         "status": account.status.name(),
         "version": account.version.shown(),
         "identities": identities.collect::<Value>(),
+        "former_identities": former.collect::<Value>(),
         "buckets": account.buckets.iter().map(bucket_json).collect::<Value>(),
         "counters": counters.collect::<Value>(),
         "limits": account.limits.iter().map(limit_json).collect::<Value>(),
@@ -238,6 +241,7 @@ fn audit_json(audit: &AuditView) -> Value {
 mod tests {
     use super::*;
     use scurry_ledger::{Period, Status};
+    use scurry_service::FormerIdentityView;
 
     #[test]
     fn amounts_keep_their_digits_and_fields_have_the_names_of_the_commands() {
@@ -282,6 +286,11 @@ mod tests {
             counters: Vec::new(),
             limits: vec![limit, sessions],
             sessions: Vec::new(),
+            former_identities: vec![FormerIdentityView {
+                kind: name(b"msisdn"),
+                value: Id::new(b"416").expect("an id"),
+                forget_at: Time(5),
+            }],
         };
         let limits = |unit: Value, item: Value| {
             json!({
@@ -293,6 +302,7 @@ mod tests {
             "status": "active",
             "version": "12",
             "identities": [{ "kind": "msisdn", "value": "417" }],
+            "former_identities": [{ "kind": "msisdn", "value": "416", "forget_at": "5" }],
             "buckets": [{
                 "id": "main", "unit": "cent", "available": "9223372036854775807", "held": "0",
                 "floor": "-5", "priority": "1", "valid_from": "3", "valid_to": null,

@@ -262,8 +262,16 @@ pub(crate) static OPERATIONS: &[Operation] = &[
         method: Method::Get,
         path: "/v1/identities/{kind}/{value}",
         command: "SCUR.FIND",
-        notes: "Every server of the store is asked; an identity without an account is an empty list.",
+        notes: "Every server of the store is asked; an identity without an account is an empty list. With `session` \
+                the list has one account or none: that which has the session, also when the identity has moved to \
+                another account since; else the one that gave the identity up last, else one that has it.",
         retry: Retry::Read,
+        query: &[Parameter {
+            name: "session",
+            required: false,
+            schema: schema_of::<Id>,
+            description: "Finds the account of this session.",
+        }],
         work: OperationWork::Store(build::find, answers_from_replies::found),
         answer: schema_of::<answer::FoundAccounts>,
         ..BLANK

@@ -9,7 +9,7 @@ mod transfer;
 use crate::{CommandOrTick, Event, Op, Pair, Random, Request, name};
 use scurry_ledger::{
     Cycle, Item, ItemRequest, Limit, LimitSubject, LimitTerms, Limits, Name, NewBucket, Overrun,
-    Status, Time,
+    Period, Status, Time,
 };
 
 const UNITS: &[&str] = &["oct", "sec"];
@@ -106,7 +106,7 @@ impl Generator {
         let what = if self.random.one_in(14) {
             CommandOrTick::Tick
         } else {
-            CommandOrTick::Do(self.op(pair))
+            CommandOrTick::Do(without_endless_timers(self.op(pair), pair))
         };
         if let CommandOrTick::Do(op) = &what {
             self.history.push(op.clone());
@@ -246,6 +246,11 @@ impl Generator {
         {
             return lower;
         }
+        if self.random.one_in(25)
+            && let Some(moved) = self.move_identity(pair)
+        {
+            return moved;
+        }
         if self.random.one_in(9) {
             return self.transfer(pair);
         }
@@ -293,6 +298,10 @@ impl Generator {
                 Op::Refund { amount, .. } => *amount = Some(other),
                 Op::DebitItems { items, .. } | Op::RefundItems { items, .. } => {
                     items.iter_mut().take(1).for_each(|item| item.amount = other);
+                }
+                Op::Bucket { with, .. } if self.random.one_in(3) => {
+                    with.period = Some(Period::None);
+                    with.clock.offset_minutes = Some(60);
                 }
                 Op::Bucket { with, .. } => with.priority = Some(i32::MAX),
                 Op::Limit { terms: LimitTerms::Set { amount, .. }, .. } => *amount = other,
@@ -348,6 +357,21 @@ impl Generator {
         Op::Status { txn, status, identities: self.identities() }
     }
 
+    /// Takes an identity from the account, gives it another value, or gives a former one back.
+    fn move_identity(&mut self, pair: &Pair) -> Option<Op> {
+        let account = pair.account.as_ref()?;
+        let former = account.former_identities.iter().map(|former| &former.identity);
+        let known: Vec<_> = account.identities.iter().chain(former).collect();
+        if known.is_empty() {
+            return None;
+        }
+        let identity = self.random.pick(&known);
+        let back = identity.value.as_bytes();
+        let value = self.random.pick(&[&b""[..], b"3", b"5", b"6", back]).to_vec();
+        let identities = vec![(identity.kind, value)];
+        Some(Op::Status { txn: None, status: account.status, identities })
+    }
+
     /// Reopens a closed account with more identities than allowed, which must be rejected.
     fn reopen(&mut self) -> Op {
         let identities = KINDS.iter().map(|kind| (name(kind), b"1".to_vec())).collect();
@@ -390,6 +414,21 @@ impl Generator {
             1 => 0,
             _ => self.random.between(1, 12),
         }
+    }
+}
+
+/// Returns the command, but none by which a transfer keeps a former identity: a transfer is open until its host ends it,
+/// and where an identity is kept for some ms at a time a timer would run at each of them, however far the clock jumps.
+fn without_endless_timers(mut op: Op, pair: &Pair) -> Op {
+    let Some(account) = &pair.account else { return op };
+    let has_transfers = account.sessions.iter().any(|session| session.terms.transfer);
+    match &mut op {
+        Op::Transfer { .. } if !account.former_identities.is_empty() => Op::status(account.status),
+        Op::Status { identities, .. } if has_transfers => {
+            identities.clear();
+            op
+        }
+        _ => op,
     }
 }
 

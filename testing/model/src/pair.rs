@@ -18,6 +18,7 @@ pub struct Event {
 
 /// Command or timer.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::large_enum_variant, reason = "nearly every event is a command")]
 pub enum CommandOrTick {
     /// Command.
     Do(Op),

@@ -182,6 +182,13 @@ fn fact(op: &Op) -> Fact {
         Op::Transit(change) => {
             ("transit", vec![("unit", name(&change.unit)), ("amount", json!(change.amount))])
         }
+        Op::KeepIdentity { kind, value, forget_at } => (
+            "keep-identity",
+            vec![("kind", name(kind)), ("value", id(value)), ("forget_at_ms", time(*forget_at))],
+        ),
+        Op::ForgetIdentity { kind, value } => {
+            ("forget-identity", vec![("kind", name(kind)), ("value", id(value))])
+        }
         Op::ForgetReceipt(of) => ("forget-receipt", vec![("id", id(of))]),
     };
     Fact { name, fields }

@@ -112,6 +112,27 @@ fn accounts_are_found_by_identity_on_every_server() {
         team["accounts"].as_array().expect("a list").iter().filter_map(Value::as_str).collect();
     accounts.sort_unstable();
     assert_eq!(accounts, ["b", "c"]);
+    // The number moves to `c`, and the session stays where it was opened.
+    let reserve = r#"{"request":0,"items":[]}"#;
+    assert_eq!(door.ask("POST /v1/accounts/b/sessions/s", &[], reserve).status, 201);
+    let status = |account: &str, number: &str| {
+        let body = format!(r#"{{"status":"active","identities":{{"msisdn":{number}}}}}"#);
+        assert_eq!(door.ask(&format!("PUT /v1/accounts/{account}/status"), &[], &body).status, 200);
+    };
+    status("b", "null");
+    status("c", r#""41791234567""#);
+    assert_eq!(found("msisdn/41791234567"), json!({"accounts": ["c"], "more": false}));
+    let of_session = json!({"accounts": ["b"], "more": false});
+    assert_eq!(found("msisdn/41791234567?session=s"), of_session);
+    let former = &door.ask("GET /v1/accounts/b", &[], "").body["former_identities"];
+    assert_eq!(
+        (&former[0]["kind"], &former[0]["value"]),
+        (&json!("msisdn"), &json!("41791234567"))
+    );
+    assert!(former[0]["forget_at_ms"].is_i64(), "{former}");
+    assert!(door.ask("GET /v1/accounts/c", &[], "").body["former_identities"].is_null());
+    let wrong = door.ask("GET /v1/identities/msisdn/1?session=", &[], "");
+    assert_eq!((wrong.status, &wrong.body["errors"][0]["parameter"]), (400, &json!("session")));
     let wrong = door.ask("GET /v1/identities/a-kind-of-17-chars/x", &[], "");
     assert_eq!((wrong.status, &wrong.body["errors"][0]["parameter"]), (400, &json!("kind")));
 }

@@ -63,6 +63,8 @@ pub(super) mod number {
     pub(in crate::change) const FORGET_RECEIPT: u8 = 76;
     pub(in crate::change) const FALL_SHORT: u8 = 77;
     pub(in crate::change) const SET_BUCKET_KEYS: u8 = 78;
+    pub(in crate::change) const KEEP_IDENTITY: u8 = 79;
+    pub(in crate::change) const FORGET_IDENTITY: u8 = 80;
     pub(in crate::change) const SET_ALLOWANCE_WITH_TERMS: u8 = 73;
     pub(in crate::change) const UNCOUNT_USE_OF_PART: u8 = 74;
 }
@@ -355,6 +357,17 @@ fn put_rarer(pen: &mut FieldWriter<'_>, op: &Op, at: Time, touched: &mut Touched
             pen.byte(number::TRANSIT);
             pen.name(&change.unit);
             pen.signed(change.amount);
+        }
+        Op::KeepIdentity { kind, value, forget_at } => {
+            pen.byte(number::KEEP_IDENTITY);
+            pen.name(kind);
+            pen.string(value.as_bytes());
+            pen.time(*forget_at, at);
+        }
+        Op::ForgetIdentity { kind, value } => {
+            pen.byte(number::FORGET_IDENTITY);
+            pen.name(kind);
+            pen.string(value.as_bytes());
         }
         Op::ForgetReceipt(id) => {
             pen.byte(number::FORGET_RECEIPT);

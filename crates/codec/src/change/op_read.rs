@@ -230,6 +230,13 @@ fn take_rarer(
         number::TRANSIT => {
             facts.visit(Op::Transit(UnitAmount { unit: from.name()?, amount: from.signed()? }));
         }
+        number::KEEP_IDENTITY => {
+            let (kind, value) = (from.name()?, from.id()?);
+            facts.visit(Op::KeepIdentity { kind, value, forget_at: from.time(at)? });
+        }
+        number::FORGET_IDENTITY => {
+            facts.visit(Op::ForgetIdentity { kind: from.name()?, value: from.id()? });
+        }
         number::FORGET_RECEIPT => facts.visit(Op::ForgetReceipt(from.id()?)),
         number => return Err(ChangeError::Op(number)),
     }

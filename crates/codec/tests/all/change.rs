@@ -81,7 +81,7 @@ fn numbers_of_ops_are_those_of_the_page() {
     expected.splice(bury..=bury, [28, 28, 28]);
     expected
         .extend([53, 60, 61, 78, 62, 63, 64, 54, 54, 54, 54, 55, 56, 57, 58, 59, 28, 65, 65, 66]);
-    expected.extend([28, 28, 28, 70, 70, 71, 72, 73, 74, 28, 75, 76, 65, 65, 54, 54, 54]);
+    expected.extend([28, 28, 28, 70, 70, 71, 72, 73, 74, 28, 75, 76, 65, 65, 54, 54, 54, 79, 80]);
     assert_eq!(numbers, expected);
 }
 

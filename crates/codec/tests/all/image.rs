@@ -3,9 +3,9 @@
 use scurry_codec::{ImageError, decode_account, encode_account, encode_account_over};
 use scurry_ledger::{
     Account, Bucket, BucketAttributes, CarriedDebt, Command, Create, Cycle, DebtRule, Decision,
-    ITEM_KEY_LEN_MAX, Id, Item, ItemKey, ItemRequest, LimitSubject, LimitTerms, Limits, Name,
-    NewBucket, Period, PeriodClock, Session, SessionRequest, Standing, Status, Time, Window,
-    WindowTerms, Zone, decide_in_place,
+    FormerIdentity, ITEM_KEY_LEN_MAX, Id, Identity, Item, ItemKey, ItemRequest, LimitSubject,
+    LimitTerms, Limits, Name, NewBucket, Period, PeriodClock, Session, SessionRequest, Standing,
+    Status, Time, UnitAmount, Window, WindowTerms, Zone, decide_in_place,
 };
 
 fn name(text: &str) -> Name {
@@ -97,6 +97,11 @@ fn full() -> Account {
     account.carried.push(CarriedDebt { bucket: bonus.no, period: 1, since: 7, amount: 300 });
     let slices = &mut account.sessions[0].items[0].slices;
     slices.iter_mut().filter(|slice| slice.bucket == bonus.no).for_each(|slice| slice.period = 1);
+    let value = Id::new(b"41790000000").expect("an id");
+    let identity = Identity { kind: name("msisdn"), value };
+    let given_up_at = Time(1_700_000_010_000);
+    let forget_at = given_up_at.plus_ms(3_600_000);
+    account.former_identities.push(FormerIdentity { identity, given_up_at, forget_at });
     account
 }
 
@@ -312,7 +317,7 @@ const FIELDS: [Put; 47] = [
     |account, number| account.sessions[0].items[0].uncollected = number,
     |account, number| account.sessions[0].items[0].last_grant = Some(number.cast_unsigned() as u32),
     |account, number| {
-        let standing = Standing::from_number((number & 3) as u8);
+        let standing = Standing::from_number(u8::try_from(number & 3).expect("two bits"));
         account.sessions[0].items[0].standing = standing.expect("two bits");
     },
     |account, number| account.sessions[0].items[0].slices[1].amount = number,
@@ -383,6 +388,7 @@ fn numbers_of_periods_come_back_in_every_width() {
     }
     // Without a refill they cost no byte. With one: two small numbers, a number for each of three slices; and a debt.
     let mut account = full();
+    account.former_identities.clear();
     let refilled = encode(&account).len();
     account.carried.clear();
     let without_a_debt = encode(&account).len();
@@ -391,6 +397,28 @@ fn numbers_of_periods_come_back_in_every_width() {
     account.sessions[0].items[0].slices.iter_mut().for_each(|slice| slice.period = 0);
     let without_a_refill = encode(&account).len();
     assert_eq!((refilled - without_a_debt, without_a_debt - without_a_refill), (11, 5 + 6));
+}
+
+#[test]
+fn former_identities_come_back_and_cost_nothing_where_there_are_none() {
+    let mut account = full();
+    let former = account.former_identities[0].clone();
+    let with_one = encode(&account).len();
+    for kind in ["imsi", "nai"] {
+        let kept = former.clone();
+        let identity = Identity { kind: name(kind), ..kept.identity.clone() };
+        account.former_identities.push(FormerIdentity { identity, ..kept });
+    }
+    account.in_transit.push(UnitAmount { unit: name("octets"), amount: 5 });
+    let mut copy = Account::empty(Status::Active);
+    decode_account(&encode(&account), &mut copy).expect("whole");
+    assert_eq!(copy, account);
+    account.former_identities.clear();
+    account.in_transit.clear();
+    decode_account(&encode(&account), &mut copy).expect("whole");
+    assert_eq!(copy, account);
+    // Two names with their lengths, and two times; the count is in a number that the account has anyway, in 6 bytes more.
+    assert_eq!(with_one - encode(&account).len(), 7 + 12 + 17 + 6);
 }
 
 #[test]

@@ -220,6 +220,7 @@ impl PackedRecordStore {
         let mut sums = UnloadedRecords { len: self.len, has_receipt, ..UnloadedRecords::default() };
         let mut in_order = self.in_order().map(|(_, _, record)| record.forget_at).peekable();
         let mut late = self.late.iter().map(|(time, _)| *time).peekable();
+        sums.last = self.newest.into_iter().chain(self.late.last().map(|(time, _)| *time)).max();
         sums.first = in_order.peek().into_iter().chain(late.peek()).min().copied();
         if sums.first.is_some_and(|first| first <= now) {
             while in_order.next_if(|time| *time <= now).is_some() {

@@ -157,6 +157,8 @@ fn event(op: &Op, behind: &[Op], origin: &Origin) -> Option<Event> {
         | Op::Forget
         | Op::Transit(_)
         | Op::ForgetReceipt(_)
+        | Op::KeepIdentity { .. }
+        | Op::ForgetIdentity { .. }
         | Op::BeginLimitPeriod { .. }
         | Op::CountUse { .. }
         | Op::UncountUse { .. } => return None,

@@ -31,6 +31,7 @@ impl Shard {
         } else {
             self.slot(key, place).in_bounds(is_bounded).run(now, command)
         };
+        self.forget_identities();
         // Repeated, it makes the host try again.
         if let (Command::Transfer(transfer), Outcome::Answer { answer, .. }) = (command, &outcome)
             && answer.code() == Code::Ok
@@ -146,6 +147,9 @@ impl AccountSlot for Slot<'_> {
     fn emit_change(&mut self, change: &Change) {
         if let Some(journal) = &mut self.shard.journal {
             journal.account(self.key.bytes(), change, self.shard.working.account.as_ref());
+        }
+        if self.shard.working.had_former_identities() {
+            self.shard.note_forgotten(self.key.hash(), change);
         }
     }
 

@@ -43,6 +43,7 @@ impl Shard {
         let outcome = room.run(&mut Slots::new(self, now, links, is_bounded), now, links);
         mem::swap(&mut room.answers, answers);
         self.chain_room = room;
+        self.forget_identities();
         for working in &mut self.chain_accounts {
             working.rest();
         }

@@ -98,6 +98,7 @@ impl Shard {
         self.disarm(place);
         let change = self.slot(key, Some(place)).tick(time);
         let change = change.expect("a timer of accounts is an account's");
+        self.forget_identities();
         // None when a command has postponed it since it was gathered.
         let Some(change) = change else { return };
         self.stats.commits += 1;

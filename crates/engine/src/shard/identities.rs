@@ -2,12 +2,13 @@
 //! identities go through this code.
 
 use super::Shard;
+use crate::account_parts::NeededParts;
 use crate::entry::{TableEntry, TableEntryKind};
 use crate::identities::IndexedIdentity;
 use crate::table::TablePosition;
 use crate::{AccountSlot, Key, Outcome};
 use scurry_codec::decode_foreign_account;
-use scurry_ledger::{Account, Code, Command, Decision, Name, Rejection, Time};
+use scurry_ledger::{Change, Code, Command, Decision, Name, Op, Rejection, SessionHolder, Time};
 
 impl Shard {
     /// Visits the ids of accounts that have an identity, in the order of their hashes, at most `count`. Returns true
@@ -22,10 +23,9 @@ impl Shard {
         let Shard { table, working, identities, .. } = self;
         let mut left = count;
         for hash in identities.find(kind, value) {
-            for entry in table.of_hash(hash).filter(|entry| entry.kind() == TableEntryKind::Account)
-            {
+            for entry in table.of_hash(hash).filter(is_account) {
                 working.unpack(Some(entry.value()));
-                if has(working.account.as_ref(), kind, value) {
+                if working.account.as_ref().is_some_and(|one| one.has_identity(kind, value)) {
                     if left == 0 {
                         return true;
                     }
@@ -35,6 +35,60 @@ impl Shard {
             }
         }
         false
+    }
+
+    /// Returns the id of the account to which a request of a session belongs that names this identity, with what it is to
+    /// both (docs/ledger.md section 11): of the accounts that have the identity or had it the least one, and of equal ones
+    /// that with the lowest id.
+    pub fn find_session_account(
+        &mut self,
+        now: Time,
+        (kind, value): (Name, &[u8]),
+        session: &[u8],
+    ) -> Option<(SessionHolder, Box<[u8]>)> {
+        let needed = NeededParts::session(session);
+        let mut ids: Vec<Box<[u8]>> = Vec::new();
+        for hash in
+            self.identities.find(kind, value).chain(self.identities.find_former(kind, value))
+        {
+            let accounts = self.table.of_hash(hash).filter(is_account);
+            ids.extend(accounts.map(|entry| Box::from(entry.key())));
+        }
+        let holders = ids.into_iter().filter_map(|id| {
+            let key = self.table.hasher().key(&id);
+            let account = self.account_in_part(now, key, &needed).ok()?;
+            Some((account.holder_of(kind, value, session)?, id))
+        });
+        holders.min()
+    }
+
+    /// Notes the former identities that a Change of the account at a key forgets. Commands that do not change identities
+    /// forget them too, and so do timers.
+    #[cold]
+    pub(super) fn note_forgotten(&mut self, hash: u64, change: &Change) {
+        for op in &change.ops {
+            if let Op::ForgetIdentity { kind, value } = op {
+                let gone = self.identities.former(*kind, value.as_bytes());
+                self.forgotten.push((hash, gone));
+            }
+        }
+    }
+
+    /// Removes the noted identities from the index, now that their accounts are stored.
+    #[inline]
+    pub(super) fn forget_identities(&mut self) {
+        if !self.forgotten.is_empty() {
+            self.remove_forgotten();
+        }
+    }
+
+    #[cold]
+    fn remove_forgotten(&mut self) {
+        for (hash, gone) in std::mem::take(&mut self.forgotten) {
+            if !self.is_called(hash, gone) {
+                self.identities.remove(gone, hash);
+            }
+        }
     }
 
     /// Releases claims on identities that their accounts have given up, once the log is durable up to this sequence.
@@ -203,7 +257,6 @@ impl Shard {
     /// Reports whether an account whose key has this hash has the identity. In rare cases two keys share a hash.
     fn is_called(&mut self, hash: u64, identity: IndexedIdentity) -> bool {
         let Shard { table, working, identities, .. } = self;
-        let is_account = |entry: &&TableEntry| entry.kind() == TableEntryKind::Account;
         table.of_hash(hash).filter(is_account).any(|entry| {
             working.unpack(Some(entry.value()));
             identities.of(working.account.as_ref()).contains(&identity)
@@ -211,10 +264,8 @@ impl Shard {
     }
 }
 
-/// Reports whether the account has the identity.
-fn has(account: Option<&Account>, kind: Name, value: &[u8]) -> bool {
-    let identities = account.map_or(&[][..], |account| &account.identities);
-    identities.iter().any(|one| one.kind == kind && one.value.as_bytes() == value)
+fn is_account(entry: &&TableEntry) -> bool {
+    entry.kind() == TableEntryKind::Account
 }
 
 /// Reports whether a command may change the identities of an account.

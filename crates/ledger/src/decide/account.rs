@@ -3,6 +3,7 @@
 use super::draft::Draft;
 use super::due::expire_due;
 use super::fields::check_end;
+use super::former::keep_given_up;
 use super::transaction::{BalanceOutcome, check_body, check_room, remember};
 use super::{Outcome, Step, fields, reject};
 use crate::digest::CommandBody;
@@ -134,6 +135,10 @@ pub(super) fn status(
     {
         draft.record(Op::EndAllowance(bucket));
     }
+    let before = match identities.is_empty() {
+        true => Vec::new(),
+        false => draft.account().identities.clone(),
+    };
     for (kind, value) in identities {
         let identities = &draft.account().identities;
         // Only a kind that the account does not have yet adds an identity.
@@ -144,6 +149,7 @@ pub(super) fn status(
         }
         set_identity(draft, *kind, value);
     }
+    keep_given_up(draft, before)?;
     if txn.is_some() {
         check_room(draft)?;
     }

@@ -1,9 +1,10 @@
 //! Handles everything that is due before a command (docs/ledger.md section 3): sessions whose Tcc ran out (RFC 8506
 //! section 7, state Open, event "session supervision timer expired"), buckets whose validity ended, periods in which a
-//! bucket is refilled, and ids whose time to be remembered is over. Each is done as of its own time, so it does not
+//! bucket is refilled, and ids and former identities whose time to be remembered is over. Each is done as of its own time, so it does not
 //! matter whether a timer ran before a command arrives.
 
 use super::draft::Draft;
+use super::former;
 use super::units::release_item;
 use crate::{
     Account, Allowance, Bucket, BucketNo, DebtRule, Id, Op, Posting, Session, SessionAt, Time,
@@ -42,6 +43,11 @@ fn any_due(account: &Account, mut is: impl FnMut(Time) -> bool) -> bool {
     }
     for bucket in &account.buckets {
         if bucket.available > 0 && bucket.valid_to.is_some_and(&mut is) {
+            return true;
+        }
+    }
+    for former in &account.former_identities {
+        if is(former.forget_at) {
             return true;
         }
     }
@@ -105,11 +111,16 @@ fn expire(draft: &mut Draft<'_>, now: Time) {
     for place in 0..draft.account().allowances.len() {
         refill(draft, draft.account().allowances[place].bucket, now);
     }
+    let former = match draft.account().former_identities.is_empty() {
+        true => Vec::new(),
+        false => former::due(draft),
+    };
     let account = draft.account();
     let forgettable = |time: Option<Time>| time.is_some_and(|time| time <= now);
     if forgettable(account.first_tombstone()) || forgettable(account.first_transaction()) {
         draft.record(Op::Forget);
     }
+    former::settle(draft, former);
 }
 
 fn collect(draft: &Draft<'_>) -> Vec<Due> {

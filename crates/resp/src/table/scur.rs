@@ -455,8 +455,9 @@ pub(super) const COMMANDS: &[Spec] = &[
         summary: "Shows the account: buckets, counters, limits and open sessions in one atomic read.",
         term: "GetMsData, balance query",
         grammar: "account",
-        reply: "map of: status, version, identities, buckets, bucket_items, counters, limits, sessions\n\
+        reply: "map of: status, version, identities, buckets, counters, limits, sessions, bucket_items (only where there are any), former_identities (only where there are any)\n\
                 identities: array of [kind, value]\n\
+                former_identities: array of [kind, value, forget_at]\n\
                 buckets: array of [id, unit, available, held, floor, priority, valid_from, valid_to] (valid_to nil when none)\n\
                 a bucket with an allowance has one more: [period, zone, amount, refills_at] (zone: minutes ahead of UTC, or a name; refills_at nil when it ends before), and begin and rollover and debt and owed where they are not the usual ones (only begin, where the others are; owed: what refills do not pay)\n\
                 bucket_items: array of [bucket, item] (the items that a bucket is for; one without is for all)\n\

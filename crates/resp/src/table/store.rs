@@ -11,15 +11,20 @@ pub(super) const COMMANDS: &[Spec] = &[
         name: "SCUR.FIND",
         spread: Spread::EveryFound,
         role: Role::Read,
-        arity: 3,
+        arity: -3,
         flags: &["readonly"],
-        summary: "Finds the accounts that have an identity now.",
+        summary: "Finds the accounts that have an identity now, or the one to which a session belongs.",
         term: "look-up by MSISDN, IMSI",
-        grammar: "kind value",
-        reply: "[more, accounts]; more is 1 when there are more than the 16 that are listed, else 0",
+        grammar: "kind value [SESSION session]",
+        reply: "[more, accounts]; with SESSION [standing, given_up_at] of the one account; more is 1 when there are more than the 16 that are listed, else 0",
         codes: &[Invalid],
         example: "SCUR.FIND msisdn 41791234567",
         notes: "The accounts come in the order of their ids; of more than 16 it is not said which are listed.\n\
+                SESSION is for UPDATE, TERMINATE and RELEASE where a client names the account by an identity that may have\n\
+                moved to another account since the session was opened. It answers one account or none: of those that have\n\
+                the identity or gave it up (SCUR.GET shows both) the one that has the session open (standing: open) or\n\
+                remembers it (ended); else the one that gave the identity up last (former); else one that has it\n\
+                (present). given_up_at is nil for an account that has the identity. Ask without SESSION for a RESERVE.\n\
                 `--unique-identities` sees to it that there is one at most: CREATE, STATUS\n\
                 and SCUR.LOAD that would give a second account the same identity of such a kind are IDENTITY_EXISTS\n\
                 then. On several threads the command asks every thread, and each of them looks in its own index; what\n\

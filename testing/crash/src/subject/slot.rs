@@ -21,6 +21,7 @@ const RECENT_MAX: usize = 20;
 
 /// A request.
 #[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant, reason = "nearly every act is a command")]
 pub enum Act {
     /// Command to one account.
     Alone(String, Op),

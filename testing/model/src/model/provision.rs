@@ -2,10 +2,10 @@
 
 use super::calendar::Zone;
 use super::limit::clock_is_fine;
-use super::state::{Allowance, Bucket, State, Transaction};
+use super::state::{Allowance, Bucket, Former, State, Transaction};
 use super::{Context, RECEIPT, Refusal, id, require, txn_id};
 use scurry_ledger::{
-    Answer, BucketAttributes, Code, Create, DebtRule, ItemKey, Name, NewBucket, Period,
+    Answer, BucketAttributes, Code, Create, DebtRule, ItemKey, Limits, Name, NewBucket, Period,
     PeriodClock, Status,
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -38,6 +38,7 @@ pub(super) fn create(
         version: 1,
         changed_at: context.now,
         identities,
+        former: vec![],
         buckets: vec![],
         buckets_ever: 0,
         counters: BTreeMap::new(),
@@ -64,6 +65,15 @@ pub(super) fn create(
     remember(&mut state, context, txn, body, &answer);
     *account = Some(state);
     Ok(answer)
+}
+
+/// Returns for how long a former identity is kept at a time, ms.
+pub(super) fn kept_for(limits: &Limits) -> i64 {
+    match (limits.transaction_ms, limits.tombstone_ms) {
+        (0, 0) => 1_000,
+        (0, tombstone_ms) => tombstone_ms,
+        (transaction_ms, _) => transaction_ms,
+    }
 }
 
 /// Returns the remembered transaction with this id.
@@ -184,12 +194,21 @@ pub(super) fn status(
     let remembered = state.remembered(context.now).count();
     let reopened = state.status == Status::Closed && status != Status::Closed;
     require(!reopened, Code::NotApplicable)?;
+    let before = state.identities.clone();
     for (kind, value) in identities {
         state.identities.retain(|(other, _)| other != kind.as_str());
         if !value.is_empty() {
             state.identities.push((kind.as_str().to_string(), id(value)?));
             require(state.identities.len() <= context.limits.identities_max, Code::Invalid)?;
         }
+    }
+    state.former.retain(|former| !state.identities.contains(&former.identity));
+    if state.knows_a_session(context.now) {
+        for identity in before.into_iter().filter(|one| !state.identities.contains(one)) {
+            let forget = context.now + kept_for(context.limits);
+            state.former.push(Former { identity, since: context.now, forget });
+        }
+        require(state.former.len() <= 16, Code::Busy)?;
     }
     state.status = status;
     if status == Status::Closed {

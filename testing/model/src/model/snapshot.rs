@@ -15,6 +15,8 @@ pub struct Snapshot {
     pub version: u64,
     pub changed_at: i64,
     pub identities: Vec<(String, String)>,
+    /// Kind, value, when the account gave it up, and when it is forgotten.
+    pub former_identities: Vec<(String, String, i64, i64)>,
     pub buckets: BTreeMap<String, BucketShot>,
     /// Unit, name of the period, and value at the moment of the snapshot.
     pub counters: BTreeMap<String, (String, String, i128)>,
@@ -200,6 +202,15 @@ impl Snapshot {
                 .iter()
                 .map(|i| (i.kind.as_str().to_string(), text(i.value.as_bytes())))
                 .collect(),
+            former_identities: account
+                .former_identities
+                .iter()
+                .map(|former| {
+                    let (kind, value) = (&former.identity.kind, former.identity.value.as_bytes());
+                    let times = (former.given_up_at.0, former.forget_at.0);
+                    (kind.as_str().to_string(), text(value), times.0, times.1)
+                })
+                .collect(),
             buckets: account
                 .buckets
                 .iter()
@@ -308,6 +319,14 @@ impl Snapshot {
             version: state.version,
             changed_at: state.changed_at,
             identities: state.identities.clone(),
+            former_identities: state
+                .former
+                .iter()
+                .map(|former| {
+                    let (kind, value) = former.identity.clone();
+                    (kind, value, former.since, former.forget)
+                })
+                .collect(),
             buckets: state.buckets.iter().map(|b| (b.id.clone(), bucket(b))).collect(),
             counters: state.counters.iter().map(|(id, c)| (id.clone(), counter(c))).collect(),
             limits: state.limits.iter().map(limit).collect(),

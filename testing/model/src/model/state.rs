@@ -20,6 +20,8 @@ pub(crate) struct State {
     pub(crate) changed_at: i64,
     /// In the order in which they were last set.
     pub(crate) identities: Vec<(String, String)>,
+    /// In the order in which they were given up.
+    pub(crate) former: Vec<Former>,
     pub(crate) buckets: Vec<Bucket>,
     pub(crate) buckets_ever: u32,
     pub(crate) counters: BTreeMap<String, Counter>,
@@ -31,6 +33,14 @@ pub(crate) struct State {
     pub(crate) closed: Vec<Closed>,
     /// Every transaction ever; a filter on time selects the remembered ones.
     pub(crate) transactions: Vec<Transaction>,
+}
+
+/// An identity that the account gave up.
+#[derive(Clone, Debug)]
+pub(crate) struct Former {
+    pub(crate) identity: (String, String),
+    pub(crate) since: i64,
+    pub(crate) forget: i64,
 }
 
 #[derive(Clone, Debug)]
@@ -502,6 +512,11 @@ impl State {
     /// Returns the closed sessions that are remembered.
     pub(crate) fn tombstones(&self, now: i64) -> impl Iterator<Item = &Closed> {
         self.closed.iter().filter(move |closed| closed.forget > now)
+    }
+
+    /// Reports whether a session is open or has a tombstone.
+    pub(crate) fn knows_a_session(&self, now: i64) -> bool {
+        !self.sessions.is_empty() || self.tombstones(now).next().is_some()
     }
 
     /// Remembers a transaction, unless it would be forgotten at once.

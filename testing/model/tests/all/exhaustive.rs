@@ -37,6 +37,7 @@ impl Both for Pair {
 
 /// Step on several accounts.
 #[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant, reason = "nearly every turn is one command")]
 enum Turn {
     Alone(&'static str, CommandOrTick),
     Chain(ChainOp),

@@ -9,6 +9,7 @@ mod keys;
 mod limits;
 mod property;
 mod rules;
+mod session_accounts;
 mod sessions;
 mod shard;
 mod spans;

@@ -6,6 +6,7 @@ mod balance;
 mod debts;
 mod due;
 mod duplicates;
+mod former_identities;
 mod late_use;
 mod limits;
 mod order;

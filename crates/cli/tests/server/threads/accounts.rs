@@ -101,12 +101,92 @@ fn accounts_of_every_thread_are_found_by_identity() {
     assert_eq!(parts.map(|(part, _)| part.len()).sum::<usize>(), 20);
     client.ask(
         "SCUR.FIND n",
-        "-ERR wrong number of arguments for 'scur.find' command: SCUR.FIND kind value\r\n",
+        "-ERR wrong number of arguments for 'scur.find' command: SCUR.FIND kind value [SESSION session]\r\n",
     );
     let wrong =
         "-INVALID 10 identity value must be 1 to 255 printable ASCII characters without space\r\n";
     client.send(array(&[b"SCUR.FIND", b"n", b""]));
     client.expect(wrong);
+}
+
+/// Returns the account of a session by a number, with what it is to both, and whether it gave the number up.
+fn account_of(client: &mut Client, session: &str) -> String {
+    client.send(format!("SCUR.FIND msisdn 417 SESSION {session}\r\n"));
+    let len = elements(client);
+    assert_eq!(client.line(), ":0");
+    if elements(client) == 0 {
+        assert_eq!(len, 2);
+        return "none".to_owned();
+    }
+    assert_eq!(len, 4);
+    let (account, standing, time) = (client.bulk(), client.line(), client.line());
+    format!("{account} {} {}", &standing[1..], if time == "$-1" { "has it" } else { "gave it up" })
+}
+
+/// The keys `b` and `c` belong to two threads; the connection to a third one.
+#[test]
+fn a_session_is_found_on_the_thread_of_its_account_when_the_number_has_moved() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let store = directory.path().join("store");
+    let dir = ["--dir", store.to_str().expect("UTF-8"), "--threads", "3"];
+    let server = Server::start(&dir);
+    let mut client = server.connect();
+    let ok = |version: u32| format!("*2\r\n+OK\r\n:{version}\r\n");
+    let granted = "*4\r\n+OK\r\n:0\r\n:1\r\n*1\r\n*5\r\n:1\r\n+OK\r\n:10\r\n:0\r\n:0\r\n";
+    client.ask("SCUR.CREATE b IDENTITY msisdn 417 BUCKET main cent 100", &ok(1));
+    client.ask("SCUR.CREATE c BUCKET main cent 100", &ok(1));
+    let owner = |key: &str| {
+        let has = |port: u16| {
+            let mut thread = server.connect_to(port);
+            thread.send(format!("SCUR.GET {key}\r\n"));
+            !thread.line().starts_with('-')
+        };
+        slots(&mut server.connect()).into_iter().position(|(.., port)| has(port))
+    };
+    assert!(owner("b").is_some() && owner("b") != owner("c"), "two threads");
+    assert_eq!(account_of(&mut client, "s"), "b present has it");
+    client.ask("SCUR.RESERVE b s 0 ITEM 1 cent REQUESTED 10", granted);
+    client.send(array(&[b"SCUR.STATUS", b"b", b"active", b"IDENTITY", b"msisdn", b""]));
+    client.expect(&ok(3));
+    client.ask("SCUR.STATUS c active IDENTITY msisdn 417", &ok(2));
+    assert_eq!(found(&mut client, "msisdn", "417"), (vec!["c".to_owned()], false));
+    client.ask("SCUR.RESERVE c t 0 ITEM 1 cent REQUESTED 10", granted);
+    let all = [("s", "b open gave it up"), ("t", "c open has it"), ("u", "b former gave it up")];
+    for (session, account) in all {
+        assert_eq!(account_of(&mut client, session), account);
+    }
+    client.ask("SCUR.RELEASE b s", "*4\r\n+OK\r\n:0\r\n:0\r\n*0\r\n");
+    assert_eq!(account_of(&mut client, "s"), "b ended gave it up");
+    // The index is made from the log when the server starts again.
+    drop(server);
+    let server = Server::start(&dir);
+    let mut client = server.connect();
+    let all = [("s", "b ended gave it up"), ("t", "c open has it"), ("u", "b former gave it up")];
+    for (session, account) in all {
+        assert_eq!(account_of(&mut client, session), account);
+    }
+}
+
+#[test]
+fn a_session_that_is_forgotten_belongs_to_the_holder_when_the_former_identity_is_too() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("scurry.toml");
+    std::fs::write(&path, "[limits]\ntombstone_ms = 1\ntransaction_ms = 1\n").expect("written");
+    let config = path.to_str().expect("UTF-8");
+    let server = Server::start(&["--threads", "3", "--config", config]);
+    let mut client = server.connect();
+    let ok = |version: u32| format!("*2\r\n+OK\r\n:{version}\r\n");
+    client.ask("SCUR.CREATE b IDENTITY msisdn 417", &ok(1));
+    client.ask("SCUR.CREATE c", &ok(1));
+    client.ask("SCUR.RESERVE b s 0", "*4\r\n+OK\r\n:0\r\n:1\r\n*0\r\n");
+    client.send(array(&[b"SCUR.STATUS", b"b", b"active", b"IDENTITY", b"msisdn", b""]));
+    client.expect(&ok(3));
+    client.ask("SCUR.STATUS c active IDENTITY msisdn 417", &ok(2));
+    assert_eq!(account_of(&mut client, "s"), "b open gave it up", "however often it was due");
+    client.ask("SCUR.RELEASE b s", "*4\r\n+OK\r\n:0\r\n:0\r\n*0\r\n");
+    // Both are forgotten within some milliseconds.
+    let mut is_forgotten = || account_of(&mut client, "s") == "c present has it";
+    assert!((0..100_000).any(|_| is_forgotten()), "the session is still found");
 }
 
 const EXISTS: &str =

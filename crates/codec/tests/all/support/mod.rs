@@ -310,5 +310,9 @@ pub(crate) fn every_op() -> Change {
         deny(Cause::Bucket(name("main"))),
     ]);
     ops.extend(windows().map(|limit| Op::SetLimit(Box::new(limit))));
+    let (kind, value) = (name("msisdn"), id("15550100"));
+    let forget_at = AT.plus_ms(3_600_000);
+    ops.push(Op::KeepIdentity { kind, value: value.clone(), forget_at });
+    ops.push(Op::ForgetIdentity { kind, value });
     Change { at: AT, ops }
 }

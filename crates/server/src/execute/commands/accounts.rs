@@ -2,7 +2,9 @@
 
 use super::scan::{CoreWalk, ScanPosition};
 use crate::execute::node::Node;
-use scurry_resp::{Args, FIND_MAX, FoundAccounts, Reply, list_row, parse_find, parse_list};
+use scurry_resp::{
+    Args, FIND_MAX, FindRequest, FoundAccounts, Reply, list_row, parse_find, parse_list,
+};
 use std::convert::Infallible;
 
 /// Returns the core that a SCUR.LIST is for.
@@ -26,14 +28,19 @@ pub(crate) fn list(node: &Node, walk: CoreWalk, args: Args<'_>, reply: &mut Repl
     });
 }
 
-/// Answers with the accounts of this core that have an identity.
+/// Answers with the accounts of this core that have an identity, or with the one to which a session belongs.
 pub(crate) fn find(node: &mut Node, args: Args<'_>, reply: &mut Reply<'_>) {
-    let (kind, value) = match parse_find(args) {
-        Ok(identity) => identity,
+    let FindRequest { kind, value, session } = match parse_find(args) {
+        Ok(request) => request,
         Err(fault) => return reply.error(fault),
     };
     let mut found = FoundAccounts::default();
-    if node.shard.find_accounts(kind, value, FIND_MAX, |id| found.push(id)) {
+    if let Some(session) = session {
+        let closest = node.shard.find_session_account(node.now.time, (kind, value), session);
+        if let Some((holder, id)) = closest {
+            found.push_holder(holder, &id);
+        }
+    } else if node.shard.find_accounts(kind, value, FIND_MAX, |id| found.push(id)) {
         found.note_more();
     }
     found.write(reply);

@@ -2,8 +2,8 @@
 //! they are recognized, so that the test can check that the runs reached every one.
 
 use scurry_ledger::{
-    Account, Answer, BucketAttributes, Code, Decision, ItemRequest, Limit, LimitSubject, Limits,
-    Period, RequestName, SessionOptions, Status, Time, decide,
+    Account, Answer, BucketAttributes, Code, Decision, FormerIdentity, ItemRequest, Limit,
+    LimitSubject, Limits, Period, RequestName, SessionOptions, Status, Time, decide, view,
 };
 use scurry_model::{Op, Request, StepResult};
 use std::collections::BTreeSet;
@@ -24,6 +24,9 @@ pub(crate) const ALL: &[&str] = &[
     "two thresholds in one command",
     "an allowance at the end of the clock",
     "a denial without items",
+    "a former identity that is due is kept",
+    "a former identity that is due is forgotten",
+    "an identity comes back",
 ];
 
 /// Step, with the state before it and its outcome.
@@ -64,6 +67,9 @@ impl AmbiguousCases {
             step.reaches_two_thresholds(),
             step.is_near_the_end(),
             step.is_denied_without_items(),
+            step.has_due_identities().0,
+            step.has_due_identities().1,
+            step.regains_an_identity(),
         ];
         seen.extend(ALL.iter().zip(found).filter(|(_, found)| *found).map(|(name, _)| *name));
         self.remember(step);
@@ -260,6 +266,30 @@ impl Step<'_> {
         (*status, account.status) == (Status::Active, Status::Closed)
             && self.is_refused(Code::NotApplicable)
             && matches!(self.instead(&closed), Decision::Reject(why) if too_many(why.code))
+    }
+
+    /// Reports whether a former identity that is due is kept for as long again, and whether one is forgotten.
+    fn has_due_identities(&self) -> (bool, bool) {
+        let Some(before) = self.before else { return (false, false) };
+        let after = view(before, self.at, self.limits);
+        let kept = |former: &&FormerIdentity| {
+            after.former_identities.iter().any(|one| one.identity == former.identity)
+        };
+        let now = self.at.on(self.before);
+        let due = || before.former_identities.iter().filter(|former| former.forget_at <= now);
+        (due().any(|former| kept(&former)), due().any(|former| !kept(&former)))
+    }
+
+    fn regains_an_identity(&self) -> bool {
+        let (Op::Status { identities, .. }, Some(before)) = (self.op, self.before) else {
+            return false;
+        };
+        let seen = view(before, self.at, self.limits);
+        let mut former = seen.former_identities.iter();
+        self.is_done()
+            && former.any(|former| {
+                identities.last().is_some_and(|(kind, value)| former.identity.is(*kind, value))
+            })
     }
 
     fn sets_an_identity_again(&self) -> bool {

@@ -1,6 +1,8 @@
 //! Section 3: due expiries are processed first.
 
-use scurry_ledger::{BucketAttributes, Code, Limits, Period, SessionOptions, Time, tick_in_place};
+use scurry_ledger::{
+    BucketAttributes, Code, Limits, Period, SessionOptions, Status, Time, tick_in_place,
+};
 use scurry_model::{Op, Request, ScriptedPair, StepResult, name};
 
 fn s(number: u32) -> Request {
@@ -186,4 +188,15 @@ fn a_clock_that_goes_back_does_not_count() {
     );
     assert_eq!(script.session("s").map(|session| session.deadline.0), Some(5_100));
     assert!(matches!(script.run(&Op::debit("d", "u", 1)), StepResult::Replay(_)));
+}
+
+/// What is remembered beyond the end of the clock is forgotten by no time, and is no receipt of a transfer for that.
+#[test]
+fn an_account_with_ids_remembered_beyond_the_end_of_the_clock_is_deleted() {
+    let mut script = ScriptedPair::new(&[("a", "u", 10)]);
+    script.now = Time::LAST.0 - 1;
+    script.done(&Op::debit("d", "u", 10));
+    script.done(&Op::status(Status::Closed));
+    assert_eq!(script.refused(&Op::delete(false)), Code::NotEmpty);
+    script.done(&Op::delete(true));
 }
