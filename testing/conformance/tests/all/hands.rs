@@ -130,6 +130,7 @@ fn without_times(outcome: Outcome) -> Outcome {
 
 fn forget_times(account: &mut AccountView) {
     account.sessions.iter_mut().for_each(|session| session.deadline.0 = 0);
+    account.former_identities.iter_mut().for_each(|former| former.forget_at.0 = 0);
     for limit in &mut account.limits {
         // Of other windows than those of the calendar it depends on the ms of the use.
         if limit.window.cycle().is_none_or(Cycle::begins_with_use) {
