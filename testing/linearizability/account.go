@@ -199,16 +199,33 @@ func (a *account) grant(of *session, call Call) Outcome {
 		return Outcome{Code: chainDenied}
 	}
 	granted := min(max(0, a.available), call.Requested, a.left())
+	final := a.final(call, granted)
 	if granted == 0 {
-		return Outcome{Code: creditLimitReached, Last: 1}
+		return Outcome{Code: creditLimitReached, Last: final}
 	}
 	a.available -= granted
 	of.held, of.lastGrant = granted, call.Number
-	outcome := Outcome{Code: "OK", Amount: granted}
-	if granted < call.Requested {
-		outcome.Last = 1
+	return Outcome{Code: "OK", Amount: granted, Last: final}
+}
+
+// final tells why less was granted than requested: 2 if other sessions hold more, which may come back, else 1. The
+// session itself holds nothing.
+func (a *account) final(call Call, granted int64) int64 {
+	if granted >= call.Requested {
+		return 0
 	}
-	return outcome
+	var held int64
+	for _, other := range a.sessions {
+		held += other.held
+	}
+	alone := min(max(0, a.available+held), call.Requested)
+	if a.isLimited {
+		alone = min(alone, max(0, a.limit-a.used))
+	}
+	if alone > granted {
+		return 2
+	}
+	return 1
 }
 
 // body is what makes two calls the same.

@@ -258,6 +258,11 @@ impl Bucket {
         }
     }
 
+    /// Returns the sum of the outgoing and the held amounts, minor units.
+    pub(crate) fn outflow(&self) -> i128 {
+        [self.consumed, self.expired, self.voided, self.held].into_iter().map(i128::from).sum()
+    }
+
     /// Reports whether the validity has ended, so that nothing can be granted, debited or credited any more.
     pub fn is_expired(&self, now: Time) -> bool {
         self.valid_to.is_some_and(|end| end <= now)

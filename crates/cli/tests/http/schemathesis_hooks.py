@@ -17,6 +17,7 @@ BEYOND_A_SCHEMA = [
     r"^/valid_(from|to)_ms: valid_from_ms must be before valid_to_ms$",
     r"/min: must be at most requested, which must be there$",
     r"/(key|bucket): stands twice$",
+    r"an item is listed twice$",
     r"^(/force=true: )?if_transaction goes with force=true",
     r"^/keep_(open|hold): does not go with close_on_denial$",
     r"^/overrun: goes with late_use here",

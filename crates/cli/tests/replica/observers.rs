@@ -119,7 +119,7 @@ fn memory_is_compared_while_an_observer_is_dead_and_all_others_were_restarted() 
     let committed = nodes.until("it says what is committed", || nodes.number(leader, "committed"));
     nodes.until("memory is compared after that", || {
         let said = nodes.status(nodes.leader_of(&[0, 1, 2])?)?;
-        assert!(said.contains("protocol:4\r\n"), "{said}");
+        assert!(said.contains("protocol:6\r\n"), "{said}");
         let compared = |node| nodes.number(node, "compared").is_some_and(|at| at > committed);
         (0..3).all(compared).then_some(())
     });

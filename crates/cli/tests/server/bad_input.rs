@@ -170,7 +170,7 @@ fn errors_in_the_words_of_redis() {
         ("GET", "-ERR wrong number of arguments for 'get' command"),
         (
             "SCUR.CHECK a",
-            "-ERR wrong number of arguments for 'scur.check' command: SCUR.CHECK account unit amount",
+            "-ERR wrong number of arguments for 'scur.check' command: SCUR.CHECK account unit amount [ITEM key]",
         ),
         ("SCUR.TOTALS a", "-ERR wrong number of arguments for 'scur.totals' command: SCUR.TOTALS"),
         ("PING a b", "-ERR wrong number of arguments for 'ping' command"),

@@ -2,8 +2,8 @@
 
 use crate::apply::{NamedSessions, apply_op, seal};
 use crate::{
-    Account, Allowance, Answer, Bound, Bucket, BucketNo, Change, Code, Decision, Id, Item, ItemAt,
-    Limits, Name, Op, Posting, Rejection, Session, SessionAt, SessionTerms, Time,
+    Account, Allowance, Answer, Bound, Bucket, BucketNo, Change, Code, DebtRule, Decision, Id,
+    Item, ItemAt, Limits, Name, Op, Posting, Rejection, Session, SessionAt, SessionTerms, Time,
 };
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -112,6 +112,15 @@ impl<'a> Draft<'a> {
         Ok(())
     }
 
+    /// Returns the most that refills may bring which expires beside a debt that stays: those of an allowance that carries
+    /// debts.
+    fn still_to_expire(&self, no: BucketNo) -> i128 {
+        match self.account().allowance(no) {
+            Some(allowance) if allowance.debt == DebtRule::Carry => self.still_to_come(no),
+            _ => 0,
+        }
+    }
+
     fn still_to_come(&self, no: BucketNo) -> i128 {
         self.account().allowance(no).map_or(0, |allowance| allowance.still_to_come(self.bucket(no)))
     }
@@ -126,7 +135,8 @@ impl<'a> Draft<'a> {
         if inflow + allowance.still_to_come(bucket) > i128::from(i64::MAX) {
             return Err(OVERFLOW);
         }
-        Ok(())
+        let outflow = bucket.outflow() + self.still_to_expire(allowance.bucket);
+        if outflow > i128::from(i64::MAX) { Err(OVERFLOW) } else { Ok(()) }
     }
 
     /// Records a debit from `available`, if the bucket's totals have room for it. With this check and that of inflows,
@@ -153,10 +163,7 @@ impl<'a> Draft<'a> {
 
     fn check_outflow(&self, posting: &Posting) -> Result<(), Rejection> {
         let bucket = self.bucket(posting.bucket);
-        let outflow = i128::from(bucket.consumed)
-            + i128::from(bucket.expired)
-            + i128::from(bucket.voided)
-            + i128::from(bucket.held);
+        let outflow = bucket.outflow() + self.still_to_expire(posting.bucket);
         if outflow + i128::from(posting.amount) > i128::from(i64::MAX) {
             return Err(OVERFLOW);
         }

@@ -538,7 +538,10 @@ impl State {
         sums.extend(self.counters.values().map(|counter| counter.value));
         for b in &self.buckets {
             sums.push(b.credited + b.refunded + b.to_come());
-            sums.push(b.consumed + b.expired + b.voided + self.held(b.serial));
+            // Where refills do not pay a debt, what they bring may expire beside it.
+            let carries = b.allowance.is_some_and(|allowance| allowance.debt == DebtRule::Carry);
+            let to_expire = if carries { b.to_come() } else { 0 };
+            sums.push(b.consumed + b.expired + b.voided + self.held(b.serial) + to_expire);
         }
         for limit in &self.limits {
             sums.push(self.limit_at(limit, self.changed_at).used + self.held_of(limit));

@@ -97,7 +97,7 @@ fn chains(client: &mut impl ConnectionLike, group: &str) {
         expect(client, &reserve, &format!("[OK {replayed} 0 [{link} {link} {link}]]"));
     }
     let other = "[CHAIN_DENIED 0 0 [[input CHAIN_DENIED 0 0 0 chain]]]";
-    let own = "[CREDIT_LIMIT_REACHED 0 0 [[input CREDIT_LIMIT_REACHED 0 1 0 limit cap]]]";
+    let own = "[CREDIT_LIMIT_REACHED 0 0 [[input CREDIT_LIMIT_REACHED 0 2 0 limit cap]]]";
     expect(
         client,
         &chain("RESERVE s2 0 ITEM input token REQUESTED 300 MIN 300"),

@@ -329,7 +329,7 @@ fn release_gives_the_hold_back() {
     assert_eq!(script.refused(&s(1).terminate()), Code::UnknownSession);
 }
 
-/// Seed 287 of the property test once.
+/// Seed 287 of the property test.
 #[test]
 fn a_transaction_at_the_end_of_the_clock_is_no_receipt() {
     let mut script = ScriptedPair::new(&[("a", "u", 10)]);
