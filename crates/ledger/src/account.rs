@@ -185,7 +185,7 @@ pub struct FormerIdentity {
     pub identity: Identity,
     /// When the account gave it up.
     pub given_up_at: Time,
-    /// When it is forgotten, or kept for as long again.
+    /// When it is forgotten, or kept for as long again as it has been kept.
     pub forget_at: Time,
 }
 

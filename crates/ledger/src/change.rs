@@ -67,7 +67,7 @@ pub enum Op {
         kind: Name,
         /// Value of the identity.
         value: Id,
-        /// When it is forgotten, or kept for as long again.
+        /// When it is forgotten, or kept for as long again as it has been kept.
         forget_at: Time,
     },
     /// Removes a former identity.

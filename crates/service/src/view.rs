@@ -35,7 +35,7 @@ pub struct FormerIdentityView {
     pub kind: Name,
     /// Value of the identity.
     pub value: Id,
-    /// When it is forgotten, or kept for as long again.
+    /// When it is forgotten, or kept for as long again as it has been kept.
     pub forget_at: Time,
 }
 

@@ -106,7 +106,7 @@ impl Generator {
         let what = if self.random.one_in(14) {
             CommandOrTick::Tick
         } else {
-            CommandOrTick::Do(without_endless_timers(self.op(pair), pair))
+            CommandOrTick::Do(self.op(pair))
         };
         if let CommandOrTick::Do(op) = &what {
             self.history.push(op.clone());
@@ -414,21 +414,6 @@ impl Generator {
             1 => 0,
             _ => self.random.between(1, 12),
         }
-    }
-}
-
-/// Returns the command, but none by which a transfer keeps a former identity: a transfer is open until its host ends it,
-/// and where an identity is kept for some ms at a time a timer would run at each of them, however far the clock jumps.
-fn without_endless_timers(mut op: Op, pair: &Pair) -> Op {
-    let Some(account) = &pair.account else { return op };
-    let has_transfers = account.sessions.iter().any(|session| session.terms.transfer);
-    match &mut op {
-        Op::Transfer { .. } if !account.former_identities.is_empty() => Op::status(account.status),
-        Op::Status { identities, .. } if has_transfers => {
-            identities.clear();
-            op
-        }
-        _ => op,
     }
 }
 

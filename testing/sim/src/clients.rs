@@ -19,6 +19,9 @@ fn id(op: &Op) -> Option<(&str, Option<u32>)> {
         | Op::RefundItems { txn, .. }
         | Op::Counter { txn, .. }
         | Op::Limit { txn, .. } => Some((txn, None)),
+        // Each step of a transfer changes what a repetition of those before it is answered.
+        Op::Transfer { id, .. } | Op::Settle { id } | Op::Conclude { id, .. } => Some((id, None)),
+        Op::Receive { receipt, .. } | Op::Forget { receipt } => Some((receipt, None)),
         Op::Reserve(request) | Op::Update(request) | Op::Terminate(request) => {
             Some((&request.session, Some(request.request)))
         }

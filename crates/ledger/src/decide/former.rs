@@ -6,10 +6,10 @@ use super::draft::Draft;
 use crate::{Account, FORMER_IDENTITIES_MAX, FormerIdentity, Identity, Limits, Op, Time};
 use alloc::vec::Vec;
 
-/// How long a former identity is kept at a time if ids are not remembered for any time, ms.
+/// How long a former identity is kept at first if ids are not remembered for any time, ms.
 const KEPT_MS_DEFAULT: i64 = 1_000;
 
-/// Returns for how long a former identity is kept at a time, ms.
+/// Returns for how long a former identity is kept at first, ms.
 fn kept_ms(limits: &Limits) -> i64 {
     let lengths = [limits.transaction_ms, limits.tombstone_ms];
     lengths.into_iter().find(|&ms| ms > 0).unwrap_or(KEPT_MS_DEFAULT)
@@ -64,19 +64,18 @@ pub(super) enum DueIdentity {
     Forget(Identity),
 }
 
-/// Returns what becomes of the former identities that are due. Each is kept for as long again at each of its times at
-/// which the account knows a session. Call it when the due sessions have ended, before tombstones are forgotten.
+/// Returns what becomes of the former identities that are due. Each is kept for as long again as it has been kept, at each
+/// of its times at which the account knows a session: so the times of a session that stays open for years are few. Call it when the due sessions have ended, before tombstones are forgotten.
 #[cold]
 pub(super) fn due(draft: &Draft<'_>) -> Vec<DueIdentity> {
     let (account, now) = (draft.account(), draft.now);
     // What a session or a tombstone keeps known ends at one moment: nothing was opened since the last Change.
     let until = last_known(account).map_or(now, |last| now.min(last.plus_ms(-1)));
-    let length = kept_ms(draft.limits);
     let due = account.former_identities.iter().filter(|former| former.forget_at <= now);
-    let fate = due.map(|FormerIdentity { identity, forget_at, .. }| {
+    let fate = due.map(|FormerIdentity { identity, given_up_at, forget_at }| {
         let mut at = *forget_at;
-        if at <= until {
-            at = at.plus_ms(((until.0 - at.0) / length + 1).saturating_mul(length));
+        while at <= until {
+            at = at.plus_ms((at.0 - given_up_at.0).max(1));
         }
         match at > now {
             true => DueIdentity::Keep(identity.clone(), at),

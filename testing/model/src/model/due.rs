@@ -1,7 +1,7 @@
 //! Section 3: due expiries are processed first.
 
 use super::state::{Closed, End, Session, State};
-use super::{Context, money, provision, transfer};
+use super::{Context, money, transfer};
 use scurry_ledger::Code;
 
 /// Does everything that is due, moment by moment, each as of that moment. Forgetting needs no step: it is a comparison
@@ -44,23 +44,18 @@ pub(super) fn apply(state: &mut State, context: Context<'_>) -> Result<(), Code>
                 state.refill(serial, moment);
             }
         }
-        former(state, context, moment);
+        former(state, moment);
     }
     state.fits()
 }
 
-/// Keeps the former identities of this moment for as long again, if a session is known, else forgets them. Until the next
-/// session ends or is forgotten nothing changes, so lengths that end before are taken at once.
-fn former(state: &mut State, context: Context<'_>, moment: i64) {
+/// Keeps the former identities of this moment for as long again as they have been kept, if a session is known, else forgets
+/// them.
+fn former(state: &mut State, moment: i64) {
     let is_known = state.knows_a_session(moment);
-    let tombstones = state.tombstones(moment).map(|closed| closed.forget);
-    let ends = tombstones.chain(state.sessions.values().map(|session| session.deadline));
-    let until = ends.chain([context.now + 1]).min().unwrap_or(moment).max(moment + 1);
-    let length = provision::kept_for(context.limits);
     state.former.retain(|former| former.forget != moment || is_known);
     for former in state.former.iter_mut().filter(|former| former.forget == moment) {
-        // As many lengths as reach that moment.
-        former.forget += (until - moment + length - 1) / length * length;
+        former.forget += former.forget - former.since;
     }
 }
 
