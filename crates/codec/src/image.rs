@@ -103,39 +103,40 @@ pub fn is_in_parts(image: &[u8]) -> bool {
 
 /// Appends the bytes of an open session, as they are in an image.
 pub fn encode_session(session: &Session, out: &mut Vec<u8>) {
-    let at = out.len();
-    out.resize(at + session::len_max(session) + FIXED_LEN_MAX, 0);
-    let room = out.len() - at;
-    let mut w = Writer::new(&mut out[at..]);
-    session::put(&mut w, session);
-    let len = room - w.remaining();
-    out.truncate(at + len);
+    append(out, session::len_max(session), |w| session::put(w, session));
 }
 
 /// Reads an open session from the bytes of [`encode_session`], in place.
 pub fn decode_session(bytes: &[u8], session: &mut Session) -> Result<(), ImageError> {
-    let mut tail: Tail = [0; 2 * FIXED_LEN_MAX];
-    let mut r = ImageReader::new(bytes, &mut tail);
-    session::read_session(&mut r, session);
-    if r.is_done() { Ok(()) } else { Err(ImageError::Damaged) }
+    read_whole(bytes, |r| session::read_session(r, session))
 }
 
 /// Appends the bytes of an item of a session, as they are in an image.
 pub fn encode_item(item: &Item, out: &mut Vec<u8>) {
-    let at = out.len();
-    out.resize(at + item::len_max(item) + FIXED_LEN_MAX, 0);
-    let room = out.len() - at;
-    let mut w = Writer::new(&mut out[at..]);
-    item::put(&mut w, item);
-    let len = room - w.remaining();
-    out.truncate(at + len);
+    append(out, item::len_max(item), |w| item::put(w, item));
 }
 
 /// Reads an item from the bytes of [`encode_item`], in place.
 pub fn decode_item(bytes: &[u8], item: &mut Item) -> Result<(), ImageError> {
+    read_whole(bytes, |r| item::read_item(r, item))
+}
+
+/// Appends what `put` writes, at most so many bytes.
+fn append(out: &mut Vec<u8>, len_max: usize, put: impl FnOnce(&mut Writer<'_>)) {
+    let at = out.len();
+    out.resize(at + len_max + FIXED_LEN_MAX, 0);
+    let room = out.len() - at;
+    let mut w = Writer::new(&mut out[at..]);
+    put(&mut w);
+    let len = room - w.remaining();
+    out.truncate(at + len);
+}
+
+/// Reads all of the bytes.
+fn read_whole(bytes: &[u8], read: impl FnOnce(&mut ImageReader<'_>)) -> Result<(), ImageError> {
     let mut tail: Tail = [0; 2 * FIXED_LEN_MAX];
     let mut r = ImageReader::new(bytes, &mut tail);
-    item::read_item(&mut r, item);
+    read(&mut r);
     if r.is_done() { Ok(()) } else { Err(ImageError::Damaged) }
 }
 

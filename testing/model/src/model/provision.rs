@@ -67,7 +67,7 @@ pub(super) fn create(
     Ok(answer)
 }
 
-/// Returns for how long a former identity is kept at a time, ms.
+/// Returns for how long a former identity is kept at first, ms.
 pub(super) fn kept_for(limits: &Limits) -> i64 {
     match (limits.transaction_ms, limits.tombstone_ms) {
         (0, 0) => 1_000,
