@@ -63,6 +63,7 @@ pub mod dictionary;
 mod frame;
 mod header;
 mod message;
+mod message_text;
 mod occurrences;
 mod origin;
 pub mod peer;

@@ -66,12 +66,18 @@ impl<'a> Refusal<'a> {
     /// Creates the refusal for an AVP that is missing.
     #[must_use]
     pub const fn missing(attribute: Attribute) -> Refusal<'static> {
+        Refusal::about(ResultCode::MISSING_AVP, attribute, "an AVP is missing")
+    }
+
+    /// Creates a refusal that shows an example of an AVP, without its value.
+    #[must_use]
+    pub const fn about(
+        result: ResultCode,
+        attribute: Attribute,
+        text: &'static str,
+    ) -> Refusal<'static> {
         let (Attribute { code, vendor, .. }, flags) = (attribute, attribute.flags());
-        Refusal {
-            result: ResultCode::MISSING_AVP,
-            failed: Some(FailedAvp::Example { code, vendor, flags }),
-            text: "an AVP is missing",
-        }
+        Refusal { result, failed: Some(FailedAvp::Example { code, vendor, flags }), text }
     }
 }
 

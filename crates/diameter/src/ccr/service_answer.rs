@@ -5,9 +5,9 @@ use super::units::Units;
 use crate::attribute::{
     FILTER_ID, FINAL_UNIT_ACTION, FINAL_UNIT_INDICATION, GRANTED_SERVICE_UNIT,
     QUOTA_CONSUMPTION_TIME, QUOTA_HOLDING_TIME, RATING_GROUP, REDIRECT_ADDRESS_TYPE,
-    REDIRECT_SERVER, REDIRECT_SERVER_ADDRESS, RESTRICTION_FILTER_RULE, RESULT_CODE,
-    SERVICE_IDENTIFIER, TARIFF_TIME_CHANGE, TIME_QUOTA_THRESHOLD, UNIT_QUOTA_THRESHOLD,
-    VALIDITY_TIME, VOLUME_QUOTA_THRESHOLD,
+    REDIRECT_SERVER, REDIRECT_SERVER_ADDRESS, REFUND_INFORMATION, RESTRICTION_FILTER_RULE,
+    RESULT_CODE, SERVICE_IDENTIFIER, TARIFF_TIME_CHANGE, TIME_QUOTA_THRESHOLD,
+    UNIT_QUOTA_THRESHOLD, VALIDITY_TIME, VOLUME_QUOTA_THRESHOLD,
 };
 use crate::result_code::ResultCode;
 use crate::writer::MessageWriter;
@@ -73,6 +73,8 @@ pub struct ServiceAnswer<'a> {
     pub quota_holding_s: Option<u32>,
     /// Quota-Consumption-Time: seconds without traffic that still count as used time.
     pub quota_consumption_s: Option<u32>,
+    /// Refund-Information of 3GPP: what a refund names of this debit; empty if there is none.
+    pub refund_information: &'a [u8],
 }
 
 impl ServiceAnswer<'_> {
@@ -92,6 +94,7 @@ impl ServiceAnswer<'_> {
             unit_threshold: None,
             quota_holding_s: None,
             quota_consumption_s: None,
+            refund_information: &[],
         }
     }
 
@@ -128,6 +131,9 @@ impl ServiceAnswer<'_> {
             if let Some(value) = value {
                 writer.u32(attribute, value);
             }
+        }
+        if !self.refund_information.is_empty() {
+            writer.bytes(REFUND_INFORMATION, self.refund_information);
         }
     }
 }

@@ -111,6 +111,11 @@ impl UsedUnits {
         for avp in Avps::within(group)? {
             let avp = avp?;
             if used.units.read_unit(&avp)? {
+                // Use of 2^63 units and more is a negative number that was written as an unsigned one.
+                let is_negative = avp.data.len() == 8 && avp.u64()? > i64::MAX.unsigned_abs();
+                if is_negative {
+                    return Err(avp.invalid());
+                }
                 continue;
             }
             match (avp.vendor, avp.code) {

@@ -27,7 +27,7 @@ fn full() -> Vec<u8> {
         triggers.add(127);
         let units = Units {
             money: Some(Money { digits: i64::MIN, exponent: i32::MAX, currency: Some(1) }),
-            total_octets: Some(u64::MAX),
+            total_octets: Some(i64::MAX.unsigned_abs()),
             ..Units::default()
         };
         let used =

@@ -244,7 +244,7 @@ fn refusals_are_answers_with_session_and_failed_avp() {
         "272P Session-Id=smf.example;1;2;app_gy Result-Code=5005 Origin-Host=ocs.example \
          Origin-Realm=example Origin-State-Id=5 Auth-Application-Id=4 CC-Request-Type=2 \
          CC-Request-Number=7 Error-Message=an AVP is missing Failed-AVP={ Service-Context-Id= } \
-         Proxy-Info={ Proxy-State=[115] }"
+         Proxy-Info={ Proxy-State=s }"
     );
     // Of repeated AVPs the first counts, and no other application has a type and a number.
     let twice = [(SESSION_ID, &b"x"[..]), (CC_REQUEST_TYPE, &[0; 4]), (CC_REQUEST_NUMBER, &[0; 4])];
@@ -266,7 +266,7 @@ fn refusals_are_answers_with_session_and_failed_avp() {
         answer(&str),
         "275PE Session-Id=smf.example;1;2;app_gy Result-Code=3001 Origin-Host=ocs.example \
          Origin-Realm=example Origin-State-Id=5 Error-Message=the command is not known here \
-         Proxy-Info={ Proxy-State=[115] }"
+         Proxy-Info={ Proxy-State=s }"
     );
     let number = without(&update(1), CC_REQUEST_NUMBER);
     assert!(answer(&number).ends_with("Failed-AVP={ CC-Request-Number=0 }"), "{}", answer(&number));
@@ -326,4 +326,20 @@ fn all_fields_are_read() {
             (0x1122_3344, 0xaabb_ccdd)
         );
     });
+}
+
+#[test]
+fn use_that_is_a_negative_number_is_refused() {
+    let with_used = |octets| {
+        request_of(&HEAD, |request| {
+            let units = Units { total_octets: Some(octets), ..Units::default() };
+            let used = &[UsedUnits { units, ..UsedUnits::default() }];
+            request.service(&Service { used, ..Service::default() });
+        })
+    };
+    with_request(&with_used(i64::MAX.unsigned_abs()), |read| assert!(read.is_ok()));
+    // 3 GB in 32 bits with a sign, as 64 bits without one.
+    for octets in [(-1_294_967_296_i64).cast_unsigned(), 1 << 63] {
+        assert_eq!(refused(&with_used(octets)), (5004, Some((421, 0))));
+    }
 }

@@ -129,52 +129,21 @@ pub(crate) fn avp(attribute: Attribute, data: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Describes a message: header, then one AVP per word, groups in braces. A reader that uses the dictionary only.
+/// Returns the text of a message, each AVP of which has the M flag that the dictionary wants.
 pub(crate) fn text(bytes: &[u8]) -> String {
     let message = Message::read(bytes).expect("a message");
-    let header = message.header;
-    let flags = header.flags;
-    let mut out = format!("{}", header.command);
-    for (is_set, letter) in [
-        (flags.is_request(), 'R'),
-        (flags.is_proxiable(), 'P'),
-        (flags.is_error(), 'E'),
-        (flags.is_retransmitted(), 'T'),
-    ] {
-        if is_set {
-            out.push(letter);
-        }
-    }
-    describe(message.avps(), &mut out);
-    out
+    check_flags(message.avps());
+    message.to_string()
 }
 
-fn describe(avps: Avps<'_>, out: &mut String) {
-    use scurry_diameter::dictionary::AvpType;
-    use std::fmt::Write as _;
+fn check_flags(avps: Avps<'_>) {
     for avp in avps {
         let avp = avp.expect("an AVP");
         let known = dictionary::find(avp.vendor, avp.code).expect("a known AVP");
         let must = known.mandatory == dictionary::Mandatory::Must;
         assert_eq!(avp.is_mandatory(), must, "the M flag of {}", known.name);
-        write!(out, " {}", known.name).expect("a text");
-        let value = match known.kind {
-            AvpType::Grouped => {
-                out.push_str("={");
-                describe(Avps::within(&avp).expect("not deep"), out);
-                out.push_str(" }");
-                continue;
-            }
-            AvpType::Utf8String | AvpType::Identity => avp.text().ok().map(str::to_owned),
-            AvpType::Unsigned32 | AvpType::Enumerated => avp.u32().ok().map(|n| n.to_string()),
-            AvpType::Integer32 => avp.i32().ok().map(|n| n.to_string()),
-            AvpType::Unsigned64 => avp.u64().ok().map(|n| n.to_string()),
-            AvpType::Integer64 => avp.i64().ok().map(|n| n.to_string()),
-            AvpType::Time => avp.time().ok().map(|n| n.to_string()),
-            AvpType::Address => avp.address().ok().flatten().map(|address| address.to_string()),
-            AvpType::OctetString | AvpType::Float32 | AvpType::Float64 => None,
-        };
-        let value = value.unwrap_or_else(|| format!("{:?}", avp.data));
-        write!(out, "={value}").expect("a text");
+        if known.kind == dictionary::AvpType::Grouped {
+            check_flags(Avps::within(&avp).expect("not deep"));
+        }
     }
 }
