@@ -79,7 +79,7 @@ codes! {
     UnknownLimit = 45, "UNKNOWN_LIMIT", Reject, 5012, "CHARGING_FAILED", 404, "The account has no limit with this id.";
     NotEmpty = 43, "NOT_EMPTY", Reject, 5012, "CHARGING_FAILED", 409, "It still holds something: a balance, a session, or a remembered id.";
     NotApplicable = 44, "NOT_APPLICABLE", Reject, 4011, "CHARGING_NOT_APPLICABLE", 409, "The command does not apply to this object any more.";
-    Busy = 50, "BUSY", Reject, 3004, "CHARGING_FAILED", 503, "A bound is reached: safe to retry later with the same id.";
+    Busy = 50, "BUSY", Reject, 5012, "CHARGING_FAILED", 503, "A bound is reached: safe to retry later with the same id.";
     ServiceDenied = 70, "SERVICE_DENIED", Denial, 4010, "END_USER_REQUEST_DENIED", 403, "The account is suspended or closed.";
     CreditLimitReached = 80, "CREDIT_LIMIT_REACHED", Denial, 4012, "QUOTA_LIMIT_REACHED", 402, "Not enough credit.";
     ChainDenied = 82, "CHAIN_DENIED", Denial, 4012, "QUOTA_LIMIT_REACHED", 402, "Another command of the chain was denied.";
