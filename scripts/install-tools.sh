@@ -748,6 +748,14 @@ need_tests() {
   need ip iproute2
   need nft nftables
   need curl curl
+  # A Diameter client that others wrote; its dictionaries are among the examples.
+  need erl erlang-base
+  need /usr/lib/erlang/lib/diameter-*/ebin erlang-diameter
+  need /usr/lib/erlang/lib/diameter-*/examples erlang-examples
+  need /usr/lib/erlang/lib/parsetools-*/ebin erlang-parsetools
+  need /usr/lib/erlang/usr/include erlang-dev
+  # Messages of Diameter are read by others' eyes.
+  need tshark tshark
   venv_ready && schemathesis_ready && nextest_ready && deny_ready && mdbook_ready || venv_python >/dev/null ||
     missing+=(python3-venv)
 }

@@ -7,6 +7,7 @@ mod backup;
 mod bench;
 mod client;
 mod cluster;
+mod diameter;
 mod foreign_options;
 mod health;
 mod http;
@@ -71,6 +72,12 @@ enum Command {
     /// PUT or DELETE of /v0/entity?id=ID&replicas=ack/from is answered when ack of the from nodes
     /// that keep the id have answered; a majority of all nodes, unless it says otherwise.
     Http(Box<http::Http>),
+
+    /// Serve charging over Diameter before a store: credit control of gateways (Ro, Gy; RFC 8506).
+    ///
+    /// `scurry serve --diameter-listen` has the same door beside a store. The settings file has its peers, the table of
+    /// services, and how subscribers find their accounts.
+    Diameter(diameter::Diameter),
 
     /// Send commands to a server and show the replies, over TCP, TLS or RDMA.
     ///
@@ -189,6 +196,7 @@ fn run(command: Command, given: &ArgMatches) -> anyhow::Result<ExitCode> {
         Command::Serve(options) => serve::run(*options, given),
         Command::Quickstart(quickstart) => quickstart.run(),
         Command::Http(http) => http.run(),
+        Command::Diameter(diameter) => diameter.run(),
         Command::Bench(bench) => bench.run(given),
         Command::Top(top) => top.run(),
         Command::HashPassword => users::hash_password(),

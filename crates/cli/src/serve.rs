@@ -1,10 +1,12 @@
 //! `scurry serve`: reads the settings from command line and file, then runs the server.
 
+mod diameter;
 mod limits;
 mod options;
 mod ports;
 mod settings;
 
+pub(crate) use diameter::{read, reload_diameter, tell_addresses};
 pub(crate) use options::{Clients, NodeNumber, Options};
 
 use crate::log::Log;
@@ -14,8 +16,10 @@ use crate::supervisor;
 use crate::toml_file;
 use anyhow::{Context, Result};
 use clap::{ArgMatches, FromArgMatches};
+use scurry_door_diameter::{DiameterDoor, open as open_diameter};
 use scurry_door_http::{Door, DoorSettings, open_beside};
 use scurry_server::{Durability, Reloader, Server, Settings, Users, make_room};
+use scurry_stores::Engine;
 use scurry_tls::Certificates;
 use signal_hook::consts::{SIGHUP, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -23,6 +27,7 @@ use signal_hook::low_level::raise;
 use std::fmt;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::thread;
 use tracing_subscriber::filter::LevelFilter;
 
@@ -43,12 +48,12 @@ pub(crate) struct ReloadSources {
 
 impl ReloadSources {
     /// Reloads users and certificates. An error is logged, and the old ones stay in use.
-    fn reload(&self, reloader: &Reloader, door: Option<&Certificates>) {
+    fn reload(&self, reloader: &Reloader, doors: &[Certificates]) {
         if let Some(path) = &self.path {
             let outcome = self.users(path).and_then(|users| Ok(reloader.replace_users(users)?));
             tell_of_users(path, outcome);
         }
-        read_certificates(reloader.certificates().into_iter().chain(door));
+        read_certificates(reloader.certificates().into_iter().chain(doors));
     }
 
     fn users(&self, path: &Path) -> Result<Users> {
@@ -83,7 +88,11 @@ pub(crate) fn serve(
     let bar = Bar::new();
     let mut settings = options.settings()?;
     let mut front = options.front(&settings)?;
-    ports::check(&settings, front.as_ref().map(|front| front.listen))?;
+    let diameter = options.diameter()?;
+    let listening = front.iter().map(|front| ("--http-listen", front.listen));
+    let plain = diameter.iter().filter_map(|(door, _)| Some(("--diameter-listen", door.listen?)));
+    let tls = diameter.iter().filter_map(|(door, _)| Some(("tls_listen", door.tls_listen?)));
+    ports::check(&settings, listening.chain(plain).chain(tls))?;
     if let Some(front) = &mut front {
         share_files(&mut settings, front);
     }
@@ -93,6 +102,11 @@ pub(crate) fn serve(
         bar.end(report);
     }
     let door = front.map(|front| open_beside(&front, server.inside())).transpose()?;
+    let inside = server.inside();
+    let diameter = diameter.map(|(settings, table)| {
+        open_diameter(settings, table, |runtime| Arc::new(Engine::beside(&inside, runtime)))
+    });
+    let diameter = diameter.transpose()?;
     eprintln!("{announcement}");
     // Not a log line: scripts that start a server wait for it, at any log level.
     let (main, tls) = (server.local_addr(), server.tls_addr());
@@ -117,10 +131,27 @@ pub(crate) fn serve(
         let tls = if door.has_tls() { "https" } else { "http" };
         eprintln!("{tls}://{} is open", door.address());
     }
-    let (reloader, of_door) = (server.reloader(), door.as_ref().and_then(Door::certificates));
-    warn_of_certificates(reloader.certificates().into_iter().chain(&of_door));
-    let waiting = hangups
-        .map(|(hangups, again)| hangups.each(move || again.reload(&reloader, of_door.as_ref())));
+    if let Some(diameter) = &diameter {
+        tell_addresses(diameter);
+    }
+    let reloader = server.reloader();
+    let of_doors: Vec<Certificates> = [
+        door.as_ref().and_then(Door::certificates),
+        diameter.as_ref().and_then(DiameterDoor::certificates),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    warn_of_certificates(reloader.certificates().into_iter().chain(&of_doors));
+    let of_diameter = diameter.as_ref().map(DiameterDoor::reloader);
+    let waiting = hangups.map(|(hangups, again)| {
+        hangups.each(move || {
+            again.reload(&reloader, &of_doors);
+            if let (Some(reloader), Some(path)) = (&of_diameter, &again.path) {
+                reload_diameter(path, reloader);
+            }
+        })
+    });
     let _waiting = waiting.transpose()?;
     ends.map(end_at_first).transpose()?;
     // The server serves even if it cannot notify the supervisor.
@@ -130,6 +161,9 @@ pub(crate) fn serve(
     let door_address = door.as_ref().map(Door::address);
     opened(Open { store: main, door: door_address })?;
     let outcome = server.run().context("the event loop failed");
+    if let Some(diameter) = diameter {
+        diameter.close();
+    }
     if let Some(door) = door {
         door.close();
     }

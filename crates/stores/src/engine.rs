@@ -18,6 +18,7 @@ use std::ops::ControlFlow;
 use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+use tokio::runtime::Handle;
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep, timeout};
 
@@ -31,6 +32,10 @@ const _: () = assert!(2 * LINES_MAX <= CoreAccess::CONNECTIONS_MAX);
 /// Opens a connection to the engine, or says how to reach the leader.
 type Connect = dyn Fn() -> io::Result<DoorRoute> + Send + Sync;
 
+/// Timeout of one answer of the cores of this process.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// How long a request is retried on a node of a group while no leader can be reached.
+const WAIT: Duration = Duration::from_secs(1);
 /// Pause between two tries while another node leads, or none does.
 const PAUSE: Duration = Duration::from_millis(20);
 
@@ -110,6 +115,16 @@ impl Tries {
 }
 
 impl Engine {
+    /// Returns the store of a door beside the server in this process. The runtime is the door's.
+    pub fn beside(inside: &CoreAccess, runtime: &Handle) -> Engine {
+        let (way, own) = (inside.clone(), inside.clone());
+        let wait = if inside.is_grouped() { WAIT } else { Duration::ZERO };
+        let calls = inside.calls();
+        runtime.spawn(calls.clone().run());
+        let here = move || own.leads().then(|| calls.clone());
+        Engine::new(move || way.inlet().map_err(io::Error::other), here, PATIENCE, wait)
+    }
+
     /// Returns the store of the cores of this process. `connect` opens a connection to them, `here` returns their
     /// intake while they can execute requests on accounts. `patience` is the timeout of an answer, and `wait` how long a
     /// request is retried while no leader can be reached.

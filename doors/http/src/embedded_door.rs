@@ -12,16 +12,9 @@ use scurry_resp::table::Role;
 use scurry_server::{CoreAccess, Exposition, Measurement};
 use scurry_service::{Service, StoreRead};
 use scurry_stores::Engine;
-use std::io;
 use std::sync::Arc;
-use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::task::spawn_blocking;
-
-/// Timeout of one answer of the engine.
-const PATIENCE: Duration = Duration::from_secs(5);
-/// How long a request is retried on a node of a group while no leader can be reached.
-const WAIT: Duration = Duration::from_secs(1);
 
 /// State shared by the request handlers of this door.
 pub(crate) struct EmbeddedDoor {
@@ -36,13 +29,7 @@ pub(crate) fn routes(
     traffic: &Arc<DoorMetrics>,
     runtime: &Handle,
 ) -> RequestHandler {
-    let way = inside.clone();
-    let wait = if inside.is_grouped() { WAIT } else { Duration::ZERO };
-    let (calls, own) = (inside.calls(), inside.clone());
-    runtime.spawn(calls.clone().run());
-    let here = move || own.leads().then(|| calls.clone());
-    let engine = Engine::new(move || way.inlet().map_err(io::Error::other), here, PATIENCE, wait);
-    let store: Arc<dyn Service> = Arc::new(engine);
+    let store: Arc<dyn Service> = Arc::new(Engine::beside(&inside, runtime));
     let (own, way) = (Arc::clone(traffic), Arc::clone(&store));
     let beside = Arc::new(EmbeddedDoor { inside, store: way, traffic: own });
     let kept = Arc::clone(&beside);

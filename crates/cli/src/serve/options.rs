@@ -9,7 +9,9 @@ use crate::toml_file;
 use crate::users::UserTable;
 use anyhow::Result;
 use clap::{ArgMatches, Args, FromArgMatches};
+use scurry_door_diameter::DiameterSection;
 use scurry_ledger::Limits;
+use scurry_service_table::{ServiceRow, SubscriberRow, UnknownSubscriber};
 use serde::Deserialize;
 use std::path::PathBuf;
 
@@ -189,6 +191,11 @@ pub(crate) struct Options {
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     pub(crate) http_hosts: Option<Vec<String>>,
 
+    /// Open the Diameter door here too, for gateways (Ro, Gy): TCP, by the tables [diameter], [[services]] and
+    /// [[subscribers]] of the settings file [default: no Diameter door]
+    #[arg(long, value_name = "ADDR:PORT")]
+    pub(crate) diameter_listen: Option<Address>,
+
     /// File of settings (TOML); the command line goes before it. scurry.example.toml has every setting, also the
     /// bounds of accounts, which no option sets
     #[arg(long, value_name = "FILE")]
@@ -221,6 +228,25 @@ pub(crate) struct Options {
     #[serde(default)]
     pub(crate) users: Vec<UserTable>,
 
+    /// The Diameter door.
+    #[arg(skip)]
+    pub(crate) diameter: Option<DiameterSection>,
+
+    /// What is charged, and how: the table of services.
+    #[arg(skip)]
+    #[serde(default)]
+    pub(crate) services: Vec<ServiceRow>,
+
+    /// How subscribers find their accounts.
+    #[arg(skip)]
+    #[serde(default)]
+    pub(crate) subscribers: Vec<SubscriberRow>,
+
+    /// What an unknown subscriber is answered.
+    #[arg(skip)]
+    #[serde(default)]
+    pub(crate) unknown_subscriber: UnknownSubscriber,
+
     /// Bounds of accounts, the defaults where the file says nothing; not checked yet.
     #[arg(skip)]
     #[serde(default, with = "LimitsTable")]
@@ -247,8 +273,18 @@ mod tests {
     const EXAMPLE: &str = include_str!("../../scurry.example.toml");
     /// Options without a key in the file, and keys without an option.
     const NOT_IN_FILES: [&str; 2] = ["config", "tick_ms"];
-    const IN_FILES_ALONE: [&str; 6] =
-        ["auth_ms_max", "entity_tombstone_ms", "limits", "rdma", "tls_handshake_ms_max", "users"];
+    const IN_FILES_ALONE: [&str; 10] = [
+        "auth_ms_max",
+        "diameter",
+        "entity_tombstone_ms",
+        "limits",
+        "rdma",
+        "services",
+        "subscribers",
+        "tls_handshake_ms_max",
+        "unknown_subscriber",
+        "users",
+    ];
 
     /// Returns the keys of a table in the file, read from the error about an unknown key.
     fn keys(table: &str) -> BTreeSet<String> {
@@ -274,7 +310,8 @@ mod tests {
         assert_eq!(options, expected);
         let shown = |key: &String| EXAMPLE.contains(&format!("{key} = "));
         let hidden: Vec<String> = keys("").into_iter().filter(|key| !shown(key)).collect();
-        assert_eq!(hidden, ["limits", "rdma", "users"], "which are tables of the example");
+        let tables = ["diameter", "limits", "rdma", "services", "subscribers", "users"];
+        assert_eq!(hidden, tables, "which are tables of the example");
     }
 
     #[test]
@@ -399,6 +436,7 @@ mod tests {
             "expected a string",
             "expected path string",
             "expected a sequence",
+            "use user_unknown, rejected or denied",
             "expected a table of ",
             "expected a text or a number",
             "use overdraw, clamp or held",

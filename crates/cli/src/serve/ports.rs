@@ -23,8 +23,11 @@ impl Listening {
 }
 
 /// Refuses an address that two options name, or that a thread uses.
-pub(super) fn check(settings: &Settings, door: Option<SocketAddr>) -> Result<()> {
-    let all = all(settings, door);
+pub(super) fn check(
+    settings: &Settings,
+    doors: impl Iterator<Item = (&'static str, SocketAddr)>,
+) -> Result<()> {
+    let all = all(settings, doors);
     for (at, own) in all.iter().enumerate() {
         let taken = all[..at].iter().find(|other| other.meets(own));
         let name = taken.map_or("", |other| &other.name);
@@ -38,7 +41,10 @@ pub(super) fn check(settings: &Settings, door: Option<SocketAddr>) -> Result<()>
     Ok(())
 }
 
-fn all(settings: &Settings, door: Option<SocketAddr>) -> Vec<Listening> {
+fn all(
+    settings: &Settings,
+    doors: impl Iterator<Item = (&'static str, SocketAddr)>,
+) -> Vec<Listening> {
     let listening = |name: &str, address| Listening { name: name.to_owned(), address };
     let mut all = vec![listening("--listen", settings.listen)];
     let behind = settings.listen.port().checked_add(1).filter(|&port| port > 1);
@@ -53,7 +59,7 @@ fn all(settings: &Settings, door: Option<SocketAddr>) -> Vec<Listening> {
     all.extend(tls.map(|address| listening("--tls-listen", address)));
     let nodes = settings.group.as_ref().map(|group| group.listen);
     all.extend(nodes.map(|address| listening("--replicate", address)));
-    all.extend(door.map(|address| listening("--http-listen", address)));
+    all.extend(doors.map(|(option, address)| listening(option, address)));
     all
 }
 
@@ -77,7 +83,9 @@ mod tests {
             ("127.0.0.1:6390", "thread 0"),
             ("0.0.0.0:6391", "thread 1"),
         ] {
-            let why = check(&own, Some(door.parse().expect("an address"))).expect_err(door);
+            let why =
+                check(&own, [("--http-listen", door.parse().expect("an address"))].into_iter())
+                    .expect_err(door);
             let head = format!("--http-listen cannot be {door}: that is the port of {taken}");
             assert!(why.to_string().starts_with(&head), "{why}");
         }
@@ -89,11 +97,12 @@ mod tests {
             (settings("127.0.0.1:0", 2, None), "127.0.0.1:1"),
             (settings("127.0.0.1:0", 2, Some(0)), "127.0.0.1:0"),
         ] {
-            let allowed = check(&own, Some(door.parse().expect("an address")));
+            let allowed =
+                check(&own, [("--http-listen", door.parse().expect("an address"))].into_iter());
             allowed.expect(door);
         }
         let own = settings("127.0.0.1:6389", 2, Some(6388));
-        let why = check(&own, None).expect_err("the second thread has the main port");
+        let why = check(&own, std::iter::empty()).expect_err("the second thread has the main port");
         assert!(why.to_string().starts_with("thread 1"), "{why}");
     }
 }

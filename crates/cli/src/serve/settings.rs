@@ -4,12 +4,15 @@ use super::limits;
 use super::options::Options;
 use crate::option_values::{Mode, Number};
 use anyhow::{Context, Result, bail, ensure};
+use scurry_door_diameter::DiameterSection;
 use scurry_door_http::DoorSettings;
 use scurry_ledger::Name;
 use scurry_server::{
     DEFAULT_LISTEN, Durability, GroupSettings, Password, Settings, Storage, UserEntry, Users,
 };
+use scurry_service_table::ServiceTable;
 use scurry_tls::{NodeTlsSettings, TlsSettings};
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 /// Default connections of the HTTP door, for people and Prometheus.
@@ -191,6 +194,42 @@ impl Options {
         }))
     }
 
+    /// Returns the settings of the Diameter door and its table of services. None if it is not enabled.
+    pub(super) fn diameter(
+        &self,
+    ) -> Result<Option<(scurry_door_diameter::Settings, ServiceTable)>> {
+        let Some(listen) = self.diameter_listen else {
+            if !self.diameter.as_ref().is_some_and(DiameterSection::has_address) {
+                return Ok(None);
+            }
+            return Ok(Some((self.diameter_settings(None)?, self.service_table()?)));
+        };
+        Ok(Some((self.diameter_settings(Some(listen.0))?, self.service_table()?)))
+    }
+
+    /// Returns the settings of a Diameter door on this address, else on that of the file.
+    pub(crate) fn diameter_settings(
+        &self,
+        listen: Option<SocketAddr>,
+    ) -> Result<scurry_door_diameter::Settings> {
+        let section = self.diameter.clone().unwrap_or_default();
+        section.into_settings(listen).with_context(|| self.wrong("settings of [diameter]"))
+    }
+
+    /// Returns the table of services.
+    pub(crate) fn service_table(&self) -> Result<ServiceTable> {
+        let table = ServiceTable::new(&self.services, &self.subscribers, self.unknown_subscriber);
+        table.with_context(|| self.wrong("table of services"))
+    }
+
+    /// Returns the context of an error about what the settings file says.
+    fn wrong(&self, what: &str) -> String {
+        match &self.config {
+            Some(path) => format!("wrong {what} in {}", path.display()),
+            None => format!("wrong {what}"),
+        }
+    }
+
     fn unique_identities(&self) -> Result<Vec<Name>> {
         let kinds = self.unique_identities.iter().flatten();
         let read = |kind: &String| {
@@ -205,12 +244,8 @@ impl Options {
         let password = self.requirepass.as_deref().map(|text| {
             Password::new(text).context("the password must have 1 to 512 bytes (--requirepass)")
         });
-        let of_the_file = || match &self.config {
-            Some(path) => format!("wrong users in {}", path.display()),
-            None => "wrong users".to_owned(),
-        };
         let entries: Vec<_> = self.users.iter().cloned().map(UserEntry::from).collect();
-        Users::new(password.transpose()?, &entries).with_context(of_the_file)
+        Users::new(password.transpose()?, &entries).with_context(|| self.wrong("users"))
     }
 
     fn tls(&self) -> Result<Option<TlsSettings>> {

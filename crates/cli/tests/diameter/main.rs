@@ -1,0 +1,8 @@
+//! The Diameter door as a process, asked by a client of these tests over real sockets, before real stores.
+
+mod charging;
+mod client;
+mod doors;
+mod otp;
+mod peers;
+mod store;

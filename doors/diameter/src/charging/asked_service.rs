@@ -1,0 +1,106 @@
+//! One service of a request: its terms in the table of services, and the amounts in the measure that these name.
+
+use super::units;
+use scurry_diameter::ccr::{CreditControlRequest, Service};
+use scurry_diameter::{Refusal, ResultCode, attribute};
+use scurry_ledger::ItemKey;
+use scurry_service_table::{Mode, ServiceTable, ServiceTerms};
+use smallvec::SmallVec;
+use std::sync::Arc;
+
+/// The services of a request; one is the usual number.
+pub(super) type AskedServices = SmallVec<[AskedService; 1]>;
+
+/// One service of a request. It owns what its answer repeats.
+#[derive(Clone, Debug)]
+pub(super) struct AskedService {
+    pub(super) rating_group: Option<u32>,
+    pub(super) identifiers: SmallVec<[u32; 1]>,
+    /// None if the table has no terms for the service.
+    pub(super) terms: Option<Arc<ServiceTerms>>,
+    /// Used units. None if the request reports none.
+    pub(super) used: Option<i64>,
+    /// Requested units, 0 if the client leaves the amount to the server. None if it requests none.
+    pub(super) asked: Option<i64>,
+}
+
+impl AskedService {
+    fn of(
+        service: &Service<'_>,
+        context: &str,
+        table: &ServiceTable,
+    ) -> Result<AskedService, Refusal<'static>> {
+        let terms = table.find(context, service.rating_group, only(service.identifiers)).cloned();
+        let mut asked = AskedService {
+            rating_group: service.rating_group,
+            identifiers: SmallVec::from_slice(service.identifiers),
+            terms: None,
+            used: None,
+            asked: None,
+        };
+        if let Some(terms) = terms {
+            asked.used = units::used(service.used, terms.measure)?;
+            if let Some(requested) = &service.requested {
+                asked.asked = Some(units::requested(requested, terms.measure)?.unwrap_or(0));
+            }
+            asked.terms = Some(terms);
+        }
+        Ok(asked)
+    }
+
+    /// Returns the services of a request, and whether they are the units outside of any
+    /// Multiple-Services-Credit-Control.
+    ///
+    /// # Errors
+    /// 5004 for an amount that cannot be counted, 5007 for units both within and outside.
+    pub(super) fn all(
+        request: &CreditControlRequest<'_>,
+        table: &ServiceTable,
+    ) -> Result<(AskedServices, bool), Refusal<'static>> {
+        let (context, outside) = (request.service_context_id, &request.outside);
+        let has_units = outside.requested.is_some() || !outside.used.is_empty();
+        if request.services.is_empty() {
+            let service = AskedService::of(outside, context, table)?;
+            return Ok((AskedServices::from_iter([service]), true));
+        }
+        if has_units {
+            let outside = match outside.requested {
+                Some(_) => attribute::REQUESTED_SERVICE_UNIT,
+                None => attribute::USED_SERVICE_UNIT,
+            };
+            let text = "units are both within and outside Multiple-Services-Credit-Control";
+            return Err(Refusal::about(ResultCode::CONTRADICTING_AVPS, outside, text));
+        }
+        let services = request.services.iter();
+        let services = services.map(|service| AskedService::of(&service, context, table));
+        Ok((services.collect::<Result<_, _>>()?, false))
+    }
+
+    /// Returns the terms if the service is charged.
+    pub(super) fn charged(&self) -> Option<&ServiceTerms> {
+        self.terms.as_deref().filter(|terms| terms.mode == Mode::Charge)
+    }
+
+    /// Returns the key of the service's item. None if the table has no terms for it.
+    pub(super) fn key(&self) -> Option<ItemKey> {
+        let terms = self.terms.as_ref()?;
+        Some(terms.item(self.rating_group, only(&self.identifiers)))
+    }
+
+    /// Returns what a service is answered without the store. None if the store decides.
+    pub(super) fn settled_result(&self) -> Option<ResultCode> {
+        match self.terms.as_deref().map(|terms| terms.mode) {
+            None => Some(ResultCode::RATING_FAILED),
+            Some(Mode::Free | Mode::Record) => Some(ResultCode::CREDIT_CONTROL_NOT_APPLICABLE),
+            Some(Mode::Charge) => None,
+        }
+    }
+}
+
+/// Returns the Service-Identifier if there is exactly one.
+fn only(identifiers: &[u32]) -> Option<u32> {
+    match identifiers {
+        [identifier] => Some(*identifier),
+        _ => None,
+    }
+}

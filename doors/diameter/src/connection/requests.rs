@@ -1,0 +1,100 @@
+//! Requests of the peer that are under way: each is asked of the store at once, and answered when it is ready.
+
+use crate::answerer::{AnswerFuture, Answerer, FormedAnswer};
+use crate::host::Host;
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+use scurry_diameter::ccr::Scratch;
+use scurry_diameter::peer::Peer;
+use scurry_diameter::{Message, Refusal, ResultCode, write_refusal};
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+const TOO_MANY: Refusal<'static> =
+    Refusal::new(ResultCode::TOO_BUSY, "too many requests of this connection are under way");
+const DRAINING: Refusal<'static> =
+    Refusal::new(ResultCode::TOO_BUSY, "this server ends: ask another one");
+
+/// One request that is under way.
+struct UnderWay<T> {
+    answer: AnswerFuture<T>,
+    command: u32,
+    /// When it was read, µs.
+    read_us: u64,
+}
+
+impl<T> Future for UnderWay<T> {
+    type Output = (T, u32, u64);
+
+    fn poll(mut self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<Self::Output> {
+        let answer = ready!(self.answer.as_mut().poll(task));
+        Poll::Ready((answer, self.command, self.read_us))
+    }
+}
+
+/// The requests of one connection.
+pub(super) struct Requests<A: Answerer> {
+    host: Arc<Host<A>>,
+    scratch: Scratch,
+    under_way: FuturesUnordered<UnderWay<A::Answer>>,
+    /// True when the door ends: new requests are refused.
+    pub(super) is_draining: bool,
+}
+
+impl<A: Answerer> Requests<A> {
+    pub(super) fn new(host: Arc<Host<A>>) -> Requests<A> {
+        let scratch = Scratch::default();
+        Requests { host, scratch, under_way: FuturesUnordered::new(), is_draining: false }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.under_way.is_empty()
+    }
+
+    /// Begins a request, or answers it at once with a refusal.
+    pub(super) fn begin(
+        &mut self,
+        message: &Message<'_>,
+        read_us: u64,
+        peer: &mut Peer,
+        out: &mut Vec<u8>,
+    ) {
+        let host = &self.host;
+        let command = message.header.command;
+        let begun = if self.is_draining {
+            Err(DRAINING)
+        } else if self.under_way.len() >= host.settings.requests_max {
+            Err(TOO_MANY)
+        } else {
+            let checked = host.destination.check(message);
+            checked.and_then(|()| host.answerer.begin(message, &mut self.scratch))
+        };
+        match begun {
+            Ok(answer) => self.under_way.push(UnderWay { answer, command, read_us }),
+            Err(refusal) => {
+                write_refusal(out, message, &host.origin, &refusal);
+                peer.answer_sent(command);
+                host.metrics.answered(command, refusal.result, None);
+            }
+        }
+    }
+
+    /// Asks the store for all requests that were not begun yet, and writes the next answer that is ready.
+    pub(super) fn poll_answer(
+        &mut self,
+        now_us: u64,
+        peer: &mut Peer,
+        out: &mut Vec<u8>,
+        task: &mut Context<'_>,
+    ) -> bool {
+        let Poll::Ready(Some(ready)) = self.under_way.poll_next_unpin(task) else { return false };
+        let (answer, command, read_us) = ready;
+        answer.write(&self.host.origin, out);
+        peer.answer_sent(command);
+        let duration_us = now_us.saturating_sub(read_us);
+        self.host.metrics.answered(command, answer.result(), Some(duration_us));
+        true
+    }
+}

@@ -1,0 +1,212 @@
+//! All peers: who is admitted, which connection each has, and what its former connections did.
+
+mod known;
+
+use crate::clock::utc_ms;
+use crate::link::{ConnectionState, Link};
+use crate::own_request::{OwnRequest, Posted, RequestOutcome};
+use crate::peer_rule::{PEERS_MAX, PeerRule};
+use crate::peer_view::PeerView;
+use crate::remote::Remote;
+use crate::settings::{UnknownPeers, UnknownPolicy};
+use known::{Connected, Known};
+use scurry_diameter::ResultCode;
+use scurry_diameter::peer::{Admission, PeerCounts, PeerIdentity, RequestRefusal};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::sync::{mpsc, oneshot};
+
+/// Requests of this server that wait until the task of a connection takes them.
+pub(crate) const POSTED_MAX: usize = 256;
+
+/// A connection that asks to be admitted.
+pub(crate) struct Newcomer<'a> {
+    pub(crate) link: &'a Arc<Link>,
+    pub(crate) remote: &'a Remote,
+    pub(crate) requests: &'a mpsc::Sender<Posted>,
+}
+
+/// The peers of a door.
+#[derive(Debug)]
+pub struct PeerTable {
+    unknown: UnknownPolicy,
+    peers: Mutex<Peers>,
+}
+
+/// Peers by Origin-Host in lower case.
+#[derive(Debug, Default)]
+struct Peers {
+    rules: BTreeMap<String, PeerRule>,
+    known: BTreeMap<String, Known>,
+    /// Totals of peers that are not remembered any more.
+    forgotten: PeerCounts,
+}
+
+impl PeerTable {
+    pub(crate) fn new(rules: Vec<PeerRule>, unknown: UnknownPolicy) -> PeerTable {
+        let table = PeerTable { unknown, peers: Mutex::default() };
+        table.replace_rules(rules);
+        table
+    }
+
+    fn peers(&self) -> MutexGuard<'_, Peers> {
+        self.peers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Judges peers that connect from now on by other rules. Connections that are open stay.
+    pub(crate) fn replace_rules(&self, rules: Vec<PeerRule>) {
+        let mut peers = self.peers();
+        for rule in &rules {
+            let absent = || Known::absent(&rule.host);
+            peers.known.entry(key(&rule.host)).or_insert_with(absent);
+        }
+        peers.rules = rules.into_iter().map(|rule| (key(&rule.host), rule)).collect();
+        peers.forget();
+    }
+
+    /// Decides on a peer that has sent its capabilities. If it is admitted, the connection is that of the peer from now
+    /// on, and another one ends.
+    pub(crate) fn admit(&self, identity: &PeerIdentity, newcomer: &Newcomer<'_>) -> Admission {
+        let mut peers = self.peers();
+        match peers.check(self.unknown, identity, newcomer) {
+            Ok(()) => {
+                peers.connect(identity, newcomer);
+                Admission::Admit
+            }
+            Err((admission, why)) => {
+                let host = identity.host.as_str();
+                let address = newcomer.remote.address;
+                tracing::info!(host, %address, "a Diameter peer is refused: {why}");
+                if let Some(known) = peers.known.get_mut(&key(host)) {
+                    known.last_error = Some(why.to_owned());
+                }
+                admission
+            }
+        }
+    }
+
+    /// Notes the end of a connection that was admitted.
+    pub(crate) fn ended(&self, host: &str, link: &Link, counts: &PeerCounts, why: String) {
+        let mut peers = self.peers();
+        let Some(known) = peers.known.get_mut(&key(host)) else {
+            return peers.forgotten.add(counts);
+        };
+        known.totals.add(counts);
+        if known.connected.as_ref().is_some_and(|connected| connected.link.id == link.id) {
+            known.connected = None;
+            known.last_error = Some(why);
+            known.since_ms = utc_ms();
+        }
+        peers.forget();
+    }
+
+    /// Returns all peers that are remembered, in the order of their names.
+    pub fn views(&self) -> Vec<PeerView> {
+        self.peers().known.values().map(Known::view).collect()
+    }
+
+    /// Returns the totals of all peers together, also of those that are not remembered any more.
+    pub fn totals(&self) -> PeerCounts {
+        let peers = self.peers();
+        let mut totals = peers.forgotten;
+        peers.known.values().for_each(|known| totals.add(&known.counts()));
+        totals
+    }
+
+    /// Sends a request of this server to the client of a session: over its own connection, or over that of a relay.
+    /// It is sent when the future is first polled.
+    pub async fn request(&self, request: OwnRequest) -> RequestOutcome {
+        let Some(connection) = self.peers().way_to(&request.host) else {
+            return RequestOutcome::NotConnected;
+        };
+        let (outcome, heard) = oneshot::channel();
+        match connection.try_send(Posted { request, outcome }) {
+            Ok(()) => heard.await.unwrap_or(RequestOutcome::Unanswered),
+            Err(mpsc::error::TrySendError::Full(_)) => {
+                RequestOutcome::NotSent(RequestRefusal::Full)
+            }
+            Err(mpsc::error::TrySendError::Closed(_)) => RequestOutcome::NotConnected,
+        }
+    }
+}
+
+impl Peers {
+    fn check(
+        &self,
+        unknown: UnknownPolicy,
+        identity: &PeerIdentity,
+        newcomer: &Newcomer<'_>,
+    ) -> Result<(), (Admission, &'static str)> {
+        let rule = self.rules.get(&key(&identity.host));
+        let UnknownPolicy { without_rules, with_rules } = unknown;
+        let unknown = if self.rules.is_empty() { without_rules } else { with_rules };
+        match (rule, unknown) {
+            (Some(rule), _) => rule.check(identity, newcomer.remote)?,
+            (None, UnknownPeers::Admit) => {}
+            (None, UnknownPeers::Refuse) => {
+                return Err((Admission::UnknownPeer, "it is not among the peers of the settings"));
+            }
+        }
+        let name = rule.and_then(|rule| rule.certificate.as_deref()).unwrap_or(&identity.host);
+        if !newcomer.remote.may_be(name) {
+            let refused = Admission::Refuse(ResultCode::AUTHORIZATION_REJECTED);
+            return Err((refused, "its certificate is not valid for its name"));
+        }
+        let known = self.known.get(&key(&identity.host));
+        match known.and_then(|known| known.connected.as_ref()) {
+            Some(former) if !former.gives_way(identity) => {
+                Err((Admission::ElectionLost, "it is connected already"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Makes the newcomer the connection of its peer.
+    fn connect(&mut self, identity: &PeerIdentity, newcomer: &Newcomer<'_>) {
+        let known = self.known.entry(key(&identity.host));
+        let known = known.or_insert_with(|| Known::absent(&identity.host));
+        let connected = Connected {
+            link: Arc::clone(newcomer.link),
+            requests: newcomer.requests.clone(),
+            state_id: identity.state_id,
+            is_relay: identity.is_relay,
+        };
+        if let Some(former) = known.connected.replace(connected) {
+            former.link.end();
+        }
+        known.host.clone_from(&identity.host);
+        known.realm.clone_from(&identity.realm);
+        known.address = Some(newcomer.remote.address);
+        known.tls = newcomer.remote.is_tls;
+        known.since_ms = utc_ms();
+    }
+
+    /// Returns the way to a client: its own connection, or that of a relay.
+    fn way_to(&self, host: &str) -> Option<mpsc::Sender<Posted>> {
+        let own = self.known.get(&key(host)).and_then(|known| known.connected.as_ref());
+        let is_open = |connected: &&Connected| {
+            connected.is_relay && connected.link.published().state == ConnectionState::Open
+        };
+        let mut all = self.known.values().filter_map(|known| known.connected.as_ref());
+        own.or_else(|| all.find(is_open)).map(|connected| connected.requests.clone())
+    }
+
+    /// Forgets those absent peers without a rule that are absent for longest, until there is room.
+    fn forget(&mut self) {
+        while self.known.len() > PEERS_MAX {
+            let (rules, known) = (&self.rules, &self.known);
+            let is_gone = |(key, known): &(&String, &Known)| {
+                known.connected.is_none() && !rules.contains_key(*key)
+            };
+            let oldest = known.iter().filter(is_gone).min_by_key(|(_, known)| known.since_ms);
+            let Some(oldest) = oldest.map(|(key, _)| key.clone()) else { return };
+            if let Some(gone) = self.known.remove(&oldest) {
+                self.forgotten.add(&gone.totals);
+            }
+        }
+    }
+}
+
+fn key(host: &str) -> String {
+    host.to_ascii_lowercase()
+}
