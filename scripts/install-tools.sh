@@ -6,8 +6,8 @@
 # usage: scripts/install-tools.sh [demo|check|tests|all|rdma|site|optimized|packaging|lab-peers|ndb|releases]
 #   demo   what `make demo` needs: a Rust toolchain and a linker; it installs no peer
 #   check  what `make check` needs: also cargo-nextest, which runs the tests
-#   tests  what `make test` needs: also cargo-deny, Redis, Valkey, redis-py, schemathesis, strace, faketime, nftables, the
-#          checker of testing/linearizability, the linter of Prometheus and mdBook
+#   tests  what `make test` needs: also cargo-deny, Redis, Valkey, redis-py, schemathesis, strace, faketime, nftables,
+#          Erlang and tshark for Diameter, the checker of testing/linearizability, the linter of Prometheus and mdBook
 #   all    what `make test-all` needs: also the client libraries of testing/clients, clients/python and
 #          clients/litellm, Chromium with the library that drives it, valgrind, qemu, cargo-mutants, and cargo-fuzz
 #          with a nightly compiler (the default)
@@ -86,6 +86,9 @@ crane=0.22.1
 say() { echo "install-tools: $*"; }
 fail() { say "$*" >&2; exit 1; }
 has() { command -v "$1" >/dev/null 2>&1; }
+
+# Tells whether a directory of Erlang's libraries is there; its name is a pattern.
+has_otp() { compgen -G "/usr/lib/erlang/lib/$1" >/dev/null; }
 
 # Runs a command silently; shows what it said when it fails.
 quietly() {
@@ -750,10 +753,10 @@ need_tests() {
   need curl curl
   # A Diameter client that others wrote; its dictionaries are among the examples.
   need erl erlang-base
-  need /usr/lib/erlang/lib/diameter-*/ebin erlang-diameter
-  need /usr/lib/erlang/lib/diameter-*/examples erlang-examples
-  need /usr/lib/erlang/lib/parsetools-*/ebin erlang-parsetools
-  need /usr/lib/erlang/usr/include erlang-dev
+  has_otp 'diameter-*/ebin' || missing+=(erlang-diameter)
+  has_otp 'diameter-*/examples' || missing+=(erlang-examples)
+  has_otp 'parsetools-*/ebin' || missing+=(erlang-parsetools)
+  has_otp 'diameter-*/include' || missing+=(erlang-dev)
   # Messages of Diameter are read by others' eyes.
   need tshark tshark
   venv_ready && schemathesis_ready && nextest_ready && deny_ready && mdbook_ready || venv_python >/dev/null ||

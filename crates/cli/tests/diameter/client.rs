@@ -5,7 +5,10 @@ use scurry_diameter::ccr::{
     UsedUnits,
 };
 use scurry_diameter::peer::{Admission, Event, Peer, PeerSettings, Start};
-use scurry_diameter::{Frame, MESSAGE_LEN_MAX, Message, MessageIds, Origin, frame};
+use scurry_diameter::{
+    Flags, Frame, Header, MESSAGE_LEN_MAX, Message, MessageIds, MessageWriter, Origin, application,
+    command, frame,
+};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
@@ -19,6 +22,8 @@ pub(crate) struct Client {
     input: Vec<u8>,
     host: String,
     number: u32,
+    /// All messages that were received.
+    pub(crate) received: Vec<Vec<u8>>,
 }
 
 /// A request that is being described.
@@ -89,7 +94,7 @@ impl Client {
     pub(crate) fn open(port: u16, host: &str) -> Client {
         let stream = TcpStream::connect(("127.0.0.1", port)).expect("it listens");
         stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
-        Client { stream, input: Vec::new(), host: host.to_owned(), number: 0 }
+        Client { stream, input: Vec::new(), host: host.to_owned(), number: 0, received: Vec::new() }
     }
 
     pub(crate) fn send(&mut self, bytes: &[u8]) {
@@ -100,7 +105,9 @@ impl Client {
     pub(crate) fn receive(&mut self) -> Option<Vec<u8>> {
         loop {
             if let Frame::Message(len) = frame(&self.input, MESSAGE_LEN_MAX).expect("a message") {
-                return Some(self.input.drain(..len).collect());
+                let message: Vec<u8> = self.input.drain(..len).collect();
+                self.received.push(message.clone());
+                return Some(message);
             }
             let mut part = [0; 4096];
             match self.stream.read(&mut part) {
@@ -110,6 +117,24 @@ impl Client {
                 Err(error) => panic!("no answer: {error}"),
             }
         }
+    }
+
+    /// Sends Device-Watchdog, and receives its answer.
+    pub(crate) fn watchdog(&mut self) {
+        let header = Header {
+            flags: Flags(Flags::REQUEST),
+            command: command::DEVICE_WATCHDOG,
+            application: application::BASE,
+            hop_by_hop: 1,
+            end_to_end: 1,
+        };
+        let mut out = Vec::new();
+        let mut request = MessageWriter::begin(&mut out, header);
+        Origin::new(&self.host, "example", None).write(&mut request);
+        request.finish();
+        self.send(&out);
+        let answer = text(&self.receive().expect("an answer"));
+        assert!(answer.starts_with("280 Result-Code=2001"), "{answer}");
     }
 
     /// Returns the bytes of a request.

@@ -6,3 +6,4 @@ mod doors;
 mod otp;
 mod peers;
 mod store;
+mod tshark;
