@@ -3,7 +3,7 @@
 use crate::client::{Ask, Client, octets, used, wants};
 use crate::store::Process;
 use scurry_diameter::ccr::RequestType::{Event, Initial, Termination, Update};
-use scurry_diameter::ccr::{RequestedAction, Service, Units, UsedUnits};
+use scurry_diameter::ccr::{Money, RequestedAction, Service, Units, UsedUnits};
 
 /// A store with a subscriber who has 1,000 octets.
 fn store(settings: &str) -> Process {
@@ -246,4 +246,71 @@ fn events_debit_check_and_refund() {
     });
     assert!(answer.starts_with("2001 "), "{answer}");
     assert_eq!(store.balance(ACCOUNT), (700, 0));
+}
+
+#[test]
+fn a_session_stays_with_its_account_when_the_number_moves() {
+    let settings = "[[subscribers]]\ntype = 'imsi'\nidentity = 'imsi'\n";
+    let store = Process::with_settings(settings);
+    store.ask("SCUR.CREATE a IDENTITY imsi 001010000000001 BUCKET main octet 1000");
+    store.ask("SCUR.CREATE b BUCKET main octet 1000");
+    let door = Process::door_before(&store, settings);
+    let mut client = Client::connect(door.diameter, "pgw.example");
+    client.services(Ask::data("s;1", Initial, 0), &[wants(1, 400)]);
+    store.ask("SCUR.STATUS a active IDENTITY imsi \"\"");
+    store.ask("SCUR.STATUS b active IDENTITY imsi 001010000000001");
+    // Requests of the session that is open, its end, and late use reach the account that opened it.
+    let spent = Service { used: &used(300), ..wants(1, 100) };
+    let answer = client.services(Ask::data("s;1", Update, 1), &[spent]);
+    assert!(answer.contains("CC-Total-Octets=100"), "{answer}");
+    let rest = Service { used: &used(50), rating_group: Some(1), ..Service::default() };
+    client.services(Ask::data("s;1", Termination, 2), &[rest]);
+    client.services(Ask::data("s;1", Update, 3), &[rest]);
+    assert_eq!((store.balance("a"), store.balance("b")), ((600, 0), (1_000, 0)));
+    // New sessions belong to the account that has the number now.
+    client.services(Ask::data("s;2", Initial, 0), &[wants(1, 10)]);
+    assert_eq!((store.balance("a"), store.balance("b")), ((600, 0), (990, 10)));
+}
+
+#[test]
+fn money_is_counted_in_minor_units_with_any_exponent() {
+    let settings = "[[services]]\nmeasure = 'money'\nunit = 'cent'\ncurrency = 978\ngrant = 50\n";
+    let store = Process::with_settings(settings);
+    store.ask("SCUR.CREATE imsi-001010000000001 BUCKET main cent 1000");
+    let mut client = Client::connect(store.diameter, "as.example");
+    let money = |digits, exponent, currency| Units {
+        money: Some(Money { digits, exponent, currency }),
+        ..Units::default()
+    };
+    let mut debit = |number, units| {
+        client.ask(Ask::data("e;1", Event, number), |request| {
+            request.action(RequestedAction::DirectDebiting);
+            request.service(&Service { requested: Some(units), ..wants(1, 0) });
+        })
+    };
+    for (number, (digits, exponent, left)) in
+        [(1, 0, 900), (12, -1, 780), (25, -2, 755), (5_000, -4, 705), (1, -2, 704)]
+            .into_iter()
+            .enumerate()
+    {
+        let number = u32::try_from(number).expect("small");
+        let answer = debit(number, money(digits, exponent, Some(978)));
+        assert!(answer.starts_with("2001 "), "{answer}");
+        assert_eq!(store.balance(ACCOUNT), (left, 0), "{digits} {exponent}");
+    }
+    let answer = debit(9, money(7, 0, None));
+    assert!(
+        answer.contains("Unit-Value={ Value-Digits=700 Exponent=-2 } Currency-Code=978"),
+        "{answer}"
+    );
+    for units in [
+        money(1, -3, Some(978)),
+        money(1, 0, Some(840)),
+        money(i64::MAX, 0, None),
+        money(-1, 0, None),
+    ] {
+        let answer = debit(10, units);
+        assert!(answer.starts_with("5004 ") && answer.contains("Failed-AVP={ C"), "{answer}");
+    }
+    assert_eq!(store.balance(ACCOUNT), (4, 0));
 }

@@ -99,7 +99,7 @@ impl Process {
         let mut words = words.split_whitespace();
         let mut command = redis::cmd(words.next().expect("a command"));
         words.for_each(|word| {
-            command.arg(word);
+            command.arg(if word == "\"\"" { "" } else { word });
         });
         command.query(&mut connection).unwrap_or_else(|error| panic!("{error}"))
     }
