@@ -22,7 +22,7 @@ pub(crate) fn check(check: RowCheck, context: &str) -> Result<(), TableError> {
         return Err(check.error(KEY, format!("{} names no service: {cure}", quoted(context))));
     }
     if counted != context {
-        let reason = "what is before the last dot in front of the @ does not count";
+        let reason = "the part before the last dot in front of the @ does not count";
         let cure = format!("write {}", quoted(counted));
         return Err(check.error(KEY, format!("{} is too exact: {reason}; {cure}", quoted(context))));
     }

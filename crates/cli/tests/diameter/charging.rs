@@ -314,3 +314,33 @@ fn money_is_counted_in_minor_units_with_any_exponent() {
     }
     assert_eq!(store.balance(ACCOUNT), (4, 0));
 }
+
+#[test]
+fn an_event_leaves_a_session_of_the_same_name_open() {
+    let store = store("");
+    let mut client = Client::connect(store.diameter, "pgw.example");
+    client.services(Ask::data("s;1", Initial, 0), &[wants(1, 400)]);
+    let spent = Service { used: &used(100), rating_group: Some(1), ..Service::default() };
+    for number in [9, 3, 9] {
+        let answer = client.ask(Ask::data("s;1", Event, number), |request| {
+            request.action(RequestedAction::DirectDebiting);
+            request.service(&spent);
+        });
+        assert!(answer.starts_with("2001 "), "{answer}");
+    }
+    // Two events, each debited once, beside the hold of the session.
+    assert_eq!(store.balance(ACCOUNT), (400, 400));
+}
+
+#[test]
+fn the_longest_names_are_charged() {
+    let store = store("");
+    let mut client = Client::connect(store.diameter, &format!("{}.example", "h".repeat(240)));
+    for session in ["s".repeat(255), "s".repeat(256), "s;".repeat(2_000), "ü".to_owned()] {
+        let answer = client.services(Ask::data(&session, Initial, 0), &[wants(1, 10)]);
+        assert!(answer.contains("CC-Total-Octets=10 "), "{answer}");
+        let rest = [Service { used: &used(5), rating_group: Some(1), ..Service::default() }];
+        assert!(client.services(Ask::data(&session, Termination, 1), &rest).starts_with("2001 "));
+    }
+    assert_eq!(store.balance(ACCOUNT), (980, 0));
+}

@@ -167,7 +167,7 @@ fn a_wrong_value_is_told_what_is_allowed() {
         (
             "measure = 'time'\ncontext = '8.32251@3gpp.org'",
             "context",
-            "\"8.32251@3gpp.org\" is too exact: what is before the last dot in front of the @ does not count; write \"32251@3gpp.org\"",
+            "\"8.32251@3gpp.org\" is too exact: the part before the last dot in front of the @ does not count; write \"32251@3gpp.org\"",
         ),
     ] {
         let said = table_of_row(row).expect_err(row);

@@ -58,12 +58,11 @@ impl AskedService {
         table: &ServiceTable,
     ) -> Result<(AskedServices, bool), Refusal<'static>> {
         let (context, outside) = (request.service_context_id, &request.outside);
-        let has_units = outside.requested.is_some() || !outside.used.is_empty();
         if request.services.is_empty() {
             let service = AskedService::of(outside, context, table)?;
             return Ok((AskedServices::from_iter([service]), true));
         }
-        if has_units {
+        if AskedService::has_units_outside(request) {
             let outside = match outside.requested {
                 Some(_) => attribute::REQUESTED_SERVICE_UNIT,
                 None => attribute::USED_SERVICE_UNIT,
@@ -74,6 +73,11 @@ impl AskedService {
         let services = request.services.iter();
         let services = services.map(|service| AskedService::of(&service, context, table));
         Ok((services.collect::<Result<_, _>>()?, false))
+    }
+
+    /// Reports whether a request has units outside of any Multiple-Services-Credit-Control.
+    pub(super) fn has_units_outside(request: &CreditControlRequest<'_>) -> bool {
+        request.outside.requested.is_some() || !request.outside.used.is_empty()
     }
 
     /// Returns the terms if the service is charged.

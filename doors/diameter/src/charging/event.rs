@@ -37,7 +37,6 @@ pub(super) struct AskedEvent {
     subscriber: Subscriber,
     action: Action,
     txn: Vec<u8>,
-    session: Vec<u8>,
     number: u32,
     services: AskedServices,
     is_outside: bool,
@@ -95,7 +94,6 @@ pub(super) fn ask(
         subscriber: Subscriber::of(&request.subscription_ids, table),
         action,
         txn: ids::transaction(request.session_id, request.request_number),
-        session: ids::session(request.session_id),
         number: request.request_number,
         services,
         is_outside,
@@ -154,13 +152,7 @@ impl AskedEvent {
         let request =
             |account: &[u8], _: bool| self.command(|command| Request::write(account, command));
         let reply = self.subscriber.call(store, Step::First, request).await;
-        match reply.and_then(answered) {
-            Ok(answered) => {
-                let result = ResultCode(answered.code().diameter().into());
-                self.finished(result)
-            }
-            Err(failure) => Answer::failed(self.head, failure),
-        }
+        self.replied(reply)
     }
 
     fn bucket(&self) -> Option<scurry_ledger::Name> {
@@ -190,7 +182,16 @@ impl AskedEvent {
         }
     }
 
-    /// Debits use that has happened: TERMINATE of a session that nothing has opened. The store debits it once.
+    /// Returns the answer for the store's reply to a command.
+    fn replied(self, reply: Result<Reply, Failure>) -> Answer {
+        match reply.and_then(answered) {
+            Ok(answered) => self.finished(ResultCode(answered.code().diameter().into())),
+            Err(failure) => Answer::failed(self.head, failure),
+        }
+    }
+
+    /// Debits use that has happened: TERMINATE of a session that nothing has opened. The store debits it once. The
+    /// transaction id is its name, so that a session with the same Session-Id stays as it is.
     async fn settle(self, store: &dyn Service) -> Answer {
         let items = self.items.iter().map(|item| ItemRequest {
             key: item.key,
@@ -202,7 +203,7 @@ impl AskedEvent {
         let items: SmallVec<[ItemRequest; 1]> = items.collect();
         let request = |account: &[u8], _: bool| {
             let command = SessionStep::Terminate.command(SessionRequest {
-                session: &self.session,
+                session: &self.txn,
                 request: self.number,
                 options: SessionOptions { late_use: true, ..SessionOptions::default() },
                 blob: None,
@@ -211,13 +212,7 @@ impl AskedEvent {
             Request::write(account, &command)
         };
         let reply = self.subscriber.call(store, Step::First, request).await;
-        match reply.and_then(answered) {
-            Ok(answered) => {
-                let result = ResultCode(answered.code().diameter().into());
-                self.finished(result)
-            }
-            Err(failure) => Answer::failed(self.head, failure),
-        }
+        self.replied(reply)
     }
 
     async fn check(self, store: &dyn Service) -> Answer {

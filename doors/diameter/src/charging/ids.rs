@@ -4,7 +4,7 @@ use scurry_ledger::{ID_LEN_MAX, Id};
 use xxhash_rust::xxh3::xxh3_128;
 
 /// Returns the id of the ledger's session: the Session-Id itself, or its digest if that is no id of the ledger.
-pub(crate) fn session(session_id: &str) -> Vec<u8> {
+pub(super) fn session(session_id: &str) -> Vec<u8> {
     if Id::is_id(session_id.as_bytes()) {
         return session_id.as_bytes().to_vec();
     }
@@ -12,7 +12,7 @@ pub(crate) fn session(session_id: &str) -> Vec<u8> {
 }
 
 /// Reports whether the id of the ledger's session is not the Session-Id itself.
-pub(crate) fn is_digest(session_id: &str) -> bool {
+pub(super) fn is_digest(session_id: &str) -> bool {
     !Id::is_id(session_id.as_bytes())
 }
 

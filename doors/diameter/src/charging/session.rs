@@ -4,7 +4,7 @@
 use super::account::{Step, Subscriber, answered};
 use super::answer::{Answer, OwnedHead, ServiceResult};
 use super::asked_service::{AskedService, AskedServices};
-use super::client_data::ClientData;
+use super::client_data::client_data;
 use super::failure::Failure;
 use super::ids;
 use scurry_diameter::ccr::{CreditControlRequest, RequestType};
@@ -51,7 +51,7 @@ pub(super) fn ask(
         RequestType::Initial | RequestType::Event => SessionStep::Reserve,
     };
     let (mut services, is_outside) = AskedService::all(request, table)?;
-    if is_outside && services.iter().all(|service| says_nothing(service, request)) {
+    if is_outside && !AskedService::has_units_outside(request) {
         // There are no units at all: the client asks later.
         services.clear();
     }
@@ -75,14 +75,9 @@ pub(super) fn ask(
         asked.options.keep_open =
             !asked.items.is_empty() && asked.services.iter().any(keeps_session);
         let (host, realm) = (request.origin_host, request.origin_realm);
-        asked.data = Some(ClientData::encode(host, realm, request.session_id));
+        asked.data = client_data(host, realm, request.session_id);
     }
     Ok(asked)
-}
-
-fn says_nothing(service: &AskedService, request: &CreditControlRequest<'_>) -> bool {
-    let has_units = request.outside.requested.is_some() || !request.outside.used.is_empty();
-    !has_units && service.used.is_none() && service.asked.is_none()
 }
 
 /// Reports whether a service goes on, or waits for credit, if all that are charged are denied at the start.
