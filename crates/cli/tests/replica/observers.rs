@@ -37,7 +37,7 @@ fn set(nodes: &Nodes, value: &str) {
 
 /// Waits until the observer shows this value.
 fn shows(nodes: &Nodes, value: &str) {
-    let mut client = Client::connect(nodes.thread_port(3)).expect("it listens");
+    let mut client = nodes.until("it listens", || Client::connect(nodes.thread_port(3)));
     client.ask(&["READONLY"]).expect("an answer");
     nodes.until("it shows the value", || {
         client.ask(&["GET", "key"]).ok().filter(|said| said.contains(value)).map(drop)
