@@ -1,8 +1,11 @@
 package linearizability
 
 import (
+	"cmp"
+	"maps"
 	"math"
 	"reflect"
+	"slices"
 )
 
 const (
@@ -35,9 +38,26 @@ type session struct {
 	held      int64
 	version   int64
 	lastGrant int64
-	answers   map[int64]answer
+	answers   map[requestName]answer
 	// dropped are numbers whose answers are gone, or were never kept.
 	dropped map[int64]bool
+}
+
+// requestName is the name of a request within its session: its number and its kind.
+type requestName struct {
+	number int64
+	op     string
+}
+
+func nameOf(call Call) requestName { return requestName{call.Number, call.Op} }
+
+// compare orders names by their numbers, those of one number as reserve, update, terminate.
+func (n requestName) compare(other requestName) int {
+	ops := []string{"reserve", "update", "terminate"}
+	return cmp.Or(
+		cmp.Compare(n.number, other.number),
+		cmp.Compare(slices.Index(ops, n.op), slices.Index(ops, other.op)),
+	)
 }
 
 // answer is what is given again to the same body.
@@ -130,7 +150,7 @@ func (a *account) use(amount int64) {
 
 func (a account) reserve(call Call) (account, Outcome) {
 	if known, is := a.sessions[call.ID]; is {
-		if stored, is := known.answers[call.Number]; is {
+		if stored, is := known.answers[nameOf(call)]; is {
 			return a, again(stored, call)
 		}
 		return a, Outcome{Code: "SESSION_EXISTS"}
@@ -141,7 +161,7 @@ func (a account) reserve(call Call) (account, Outcome) {
 	if opened.open = outcome.Amount > 0; opened.open {
 		opened.version, outcome.Version = 1, 1
 	}
-	opened.answers = map[int64]answer{call.Number: {bodyOf(call), outcome}}
+	opened.answers = map[requestName]answer{nameOf(call): {bodyOf(call), outcome}}
 	a.sessions = with(a.sessions, call.ID, opened)
 	return a, outcome
 }
@@ -151,15 +171,16 @@ func (a account) settle(call Call) (account, Outcome) {
 	if !is {
 		return a, Outcome{Code: "UNKNOWN_SESSION"}
 	}
-	if stored, is := known.answers[call.Number]; is {
+	name := nameOf(call)
+	if stored, is := known.answers[name]; is {
 		return a, again(stored, call)
 	}
 	if !known.open {
 		return a, Outcome{Code: "UNKNOWN_SESSION"}
 	}
-	// Below the window a number is new in a gap: one that was never answered while answers above it were dropped.
-	below := len(known.answers) == answersMax && call.Number < lowest(known.answers)
-	if below && (len(known.dropped) == 0 || known.dropped[call.Number]) {
+	// Below the window a name is new in a gap: its number was never answered while answers above it were dropped.
+	below := len(known.answers) == answersMax && name.compare(lowest(known.answers)) < 0
+	if below && (len(known.dropped) == 0 || known.answered(call.Number)) {
 		return a, Outcome{Code: "OUT_OF_WINDOW"}
 	}
 	a.version++
@@ -173,7 +194,7 @@ func (a account) settle(call Call) (account, Outcome) {
 	}
 	outcome := Outcome{Code: "OK"}
 	if call.Op == "terminate" && !a.isDenied {
-		closed := session{answers: map[int64]answer{call.Number: {bodyOf(call), outcome}}}
+		closed := session{answers: map[requestName]answer{name: {bodyOf(call), outcome}}}
 		a.sessions = with(a.sessions, call.ID, closed)
 		return a, outcome
 	}
@@ -183,11 +204,11 @@ func (a account) settle(call Call) (account, Outcome) {
 	}
 	known.version++
 	outcome.Version = known.version
-	known.answers = with(known.answers, call.Number, answer{bodyOf(call), outcome})
+	known.answers = with(known.answers, name, answer{bodyOf(call), outcome})
 	if len(known.answers) > answersMax {
 		least := lowest(known.answers)
 		delete(known.answers, least)
-		known.dropped = with(known.dropped, least, true)
+		known.dropped = with(known.dropped, least.number, true)
 	}
 	a.sessions = with(a.sessions, call.ID, known)
 	return a, outcome
@@ -246,14 +267,18 @@ func again(stored answer, call Call) Outcome {
 	return stored.outcome
 }
 
-func lowest(answers map[int64]answer) int64 {
-	least := int64(-1)
-	for number := range answers {
-		if least < 0 || number < least {
-			least = number
+func lowest(answers map[requestName]answer) requestName {
+	return slices.MinFunc(slices.Collect(maps.Keys(answers)), requestName.compare)
+}
+
+// answered tells whether a request of this number was answered, whatever its kind.
+func (s session) answered(number int64) bool {
+	for name := range s.answers {
+		if name.number == number {
+			return true
 		}
 	}
-	return least
+	return s.dropped[number]
 }
 
 // with copies a map and sets one entry.

@@ -127,6 +127,18 @@ var bugs = []bug{
 		second.Result, second.Call, second.End = &result, second.End, second.End+1
 		return slices.Insert(calls, get+1, second), true
 	}},
+	{"a terminate is taken for the update of its number", "account", func(calls []Call, at int) ([]Call, bool) {
+		if !isDone(calls[at], "update") {
+			return nil, false
+		}
+		next, is := after(calls, at, "terminate")
+		if !is || calls[next].ID != calls[at].ID || !isDone(calls[next], "terminate") {
+			return nil, false
+		}
+		calls[next].Number = calls[at].Number
+		calls[next].Result = &Outcome{Code: "REQUEST_MISMATCH"}
+		return calls, true
+	}},
 	{"half of a chain is seen", "account", func(calls []Call, at int) ([]Call, bool) {
 		if !isDone(calls[at], "chain") {
 			return nil, false

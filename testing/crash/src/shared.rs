@@ -285,8 +285,9 @@ impl ActSource {
             }
             (19, Some(id)) => {
                 turn.id = None;
-                turn.number += 1;
-                ClientAct::Terminate { id, number: turn.number, used: amount }
+                // Some clients give it the number of the last UPDATE.
+                let number = turn.number + u32::from(random.one_in(2));
+                ClientAct::Terminate { id, number, used: amount }
             }
             _ => ClientAct::Reserve { id: format!("s{serial}"), number: 0, requested: amount },
         }
