@@ -104,6 +104,7 @@ CLASSES = {
     "SCUR.RESERVE ITEM": "ReserveItem",
     "SCUR.UPDATE ITEM": "UpdateItem",
     "SCUR.TERMINATE ITEM": "TerminateItem",
+    "SCUR.WATCH EVENT": "EventName",
     "SCUR.WATCH LOW": "Threshold",
 }
 # Replies that equal another command's, although the table describes them in less detail.

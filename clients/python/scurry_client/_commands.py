@@ -1186,6 +1186,16 @@ class Threshold:
         return words
 
 
+@dataclass(frozen=True, slots=True)
+class EventName:
+    name: str
+
+    def words(self) -> list[Word]:
+        words: list[Word] = ["EVENT"]
+        words += [self.name]
+        return words
+
+
 def create(
     account: str,
     *,
@@ -1860,6 +1870,7 @@ def watch(
     block_ms: int | None = None,
     account: str | None = None,
     low: Sequence[Threshold] = (),
+    events: Sequence[EventName] = (),
 ) -> Command[Events]:
     """Reads what was committed, from a position on: each change of a balance, each expiry, each crossing of a threshold.
 
@@ -1876,6 +1887,7 @@ def watch(
     if account is not None:
         words += ["ACCOUNT", account]
     words += [word for entry in low for word in entry.words()]
+    words += [word for entry in events for word in entry.words()]
     return Command(tuple(words), Events.read, True, only_reads=True)
 
 
@@ -1966,6 +1978,7 @@ __all__ = [
     "Entity",
     "EntityWritten",
     "Event",
+    "EventName",
     "Events",
     "FormerIdentity",
     "GetBucketItems",

@@ -27,6 +27,7 @@ from ._commands import (
     EntitiesFound,
     Entity,
     EntityWritten,
+    EventName,
     Events,
     Holds,
     Moved,
@@ -410,11 +411,13 @@ class SyncCommands:
         block_ms: int | None = None,
         account: str | None = None,
         low: Sequence[Threshold] = (),
+        events: Sequence[EventName] = (),
     ) -> Events:
         """Reads what was committed, from a position on: each change of a balance, each expiry, each crossing of a threshold."""
         return self.run(
             commands.watch(
-                position, thread=thread, count=count, block_ms=block_ms, account=account, low=low
+                position, thread=thread, count=count, block_ms=block_ms, account=account, low=low,
+                events=events
             )
         )
 
@@ -811,11 +814,13 @@ class AsyncCommands:
         block_ms: int | None = None,
         account: str | None = None,
         low: Sequence[Threshold] = (),
+        events: Sequence[EventName] = (),
     ) -> Events:
         """Reads what was committed, from a position on: each change of a balance, each expiry, each crossing of a threshold."""
         return await self.run(
             commands.watch(
-                position, thread=thread, count=count, block_ms=block_ms, account=account, low=low
+                position, thread=thread, count=count, block_ms=block_ms, account=account, low=low,
+                events=events
             )
         )
 

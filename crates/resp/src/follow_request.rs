@@ -3,9 +3,12 @@
 use crate::options::{Options, once};
 use crate::scratch::{LowRequest, RareLists};
 use crate::{Args, Fault, Scratch, WatchStart};
+use scurry_ledger::Name;
 
 /// Most thresholds in one command.
 pub const LOWS_MAX: usize = 16;
+/// Most names of events in one command.
+const EVENTS_MAX: usize = 32;
 /// Most events in one reply, threshold crossings not counted, and (`COUNT`) the default.
 pub const COUNT_MAX: u16 = 1_000;
 const COUNT: u16 = 100;
@@ -25,6 +28,8 @@ pub struct FollowRequest<'a> {
     pub block_ms: u16,
     /// Thresholds of available units; an event tells when one is crossed.
     pub lows: &'a [LowRequest],
+    /// Names of the events that are read; empty for all.
+    pub events: &'a [Name],
     /// Account whose events are read; `None` for all.
     pub account: Option<&'a [u8]>,
 }
@@ -39,8 +44,9 @@ pub fn parse_follow<'s, 'a: 's>(
         Fault::NotOneOf { field: "position", words: "0, $ or the next of an earlier reply" };
     let start = WatchStart::parse(options.bytes("position")?).ok_or(POSITION)?;
     let (mut thread, mut count, mut block_ms, mut account) = (None, None, None, None);
-    let (_, RareLists { lows, .. }) = scratch.rarer();
+    let (_, RareLists { lows, events, .. }) = scratch.rarer();
     lows.clear();
+    events.clear();
     while let Some(keyword) = options.next() {
         if keyword.eq_ignore_ascii_case(b"THREAD") {
             once(&mut thread, "thread", options.narrow("thread")?)?;
@@ -55,6 +61,11 @@ pub fn parse_follow<'s, 'a: 's>(
                 return Err(Fault::TooMany { field: "thresholds", max: LOWS_MAX });
             }
             lows.push((options.name("unit")?, options.integer("low")?));
+        } else if keyword.eq_ignore_ascii_case(b"EVENT") {
+            if events.len() >= EVENTS_MAX {
+                return Err(Fault::TooMany { field: "names of events", max: EVENTS_MAX });
+            }
+            events.push(options.name("event")?);
         } else {
             return Err(Fault::Unexpected(keyword));
         }
@@ -65,6 +76,7 @@ pub fn parse_follow<'s, 'a: 's>(
         count: count.unwrap_or(COUNT),
         block_ms: block_ms.unwrap_or(0),
         lows,
+        events,
         account,
     })
 }

@@ -22,6 +22,7 @@ pub(crate) struct RareLists {
     pub(crate) bucket_keys: Vec<(usize, ItemKey)>,
     pub(crate) keys: Vec<ItemKey>,
     pub(crate) lows: Vec<LowRequest>,
+    pub(crate) events: Vec<Name>,
 }
 
 impl<'a> Scratch<'a> {

@@ -80,6 +80,9 @@ impl Follow {
         };
         let mut out = Arguments::new("SCUR.WATCH");
         out.push_display(start).number("THREAD", Some(thread)).number("COUNT", Some(self.count));
+        for name in &self.names {
+            out.push("EVENT").push(name);
+        }
         out
     }
 }
@@ -396,7 +399,11 @@ mod tests {
             (FollowFrom::Newest(0), "SCUR.WATCH $ THREAD 0 COUNT 5"),
             (FollowFrom::At(position), "SCUR.WATCH 1.7:3 THREAD 7 COUNT 5"),
         ] {
-            assert_eq!(joined(&Follow { from, count: 5 }.arguments()), words);
+            let mut follow = Follow { from, count: 5, names: Vec::new() };
+            assert_eq!(joined(&follow.arguments()), words);
+            follow.names = vec!["credited", "status"];
+            let words = format!("{words} EVENT credited EVENT status");
+            assert_eq!(joined(&follow.arguments()), words);
         }
     }
 }

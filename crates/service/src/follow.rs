@@ -4,12 +4,14 @@ use crate::{Event, Position};
 
 /// A read of committed events (`SCUR.WATCH`). It does not wait for events, because other requests share the
 /// connection. A follower that has reached the end asks again later.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Follow {
     /// Where the read begins.
     pub from: FollowFrom,
     /// Most events of the reply, 1 to 1000.
     pub count: u16,
+    /// Names of the events that are read; empty for all.
+    pub names: Vec<&'static str>,
 }
 
 /// Where a follower begins. Each thread of a store has separate events.

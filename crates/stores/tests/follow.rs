@@ -69,7 +69,7 @@ async fn charge(store: &dyn Service) {
 }
 
 async fn read(store: &dyn Service, from: FollowFrom, count: u16) -> Result<Events, CallError> {
-    store.follow(Follow { from, count }).await
+    store.follow(Follow { from, count, names: Vec::new() }).await
 }
 
 /// Reads in steps of `count` events until the end of the log. Returns the events, and the position after each step.
@@ -155,6 +155,11 @@ async fn each_event_is_read_once_and_in_order_and_a_position_resumes() {
         let new = read(&**store, FollowFrom::At(end.end), 10).await.expect("events");
         assert_eq!(new.events.len(), 1, "{new:?}");
         all.extend(new.events);
+        let from = FollowFrom::Oldest(thread);
+        let named = Follow { from, count: 1_000, names: vec!["debited", "reserved"] };
+        let named = store.follow(named).await.expect("events");
+        let is_named = |event: &&Event<'_>| ["debited", "reserved"].contains(&&*event.name);
+        assert_eq!(named.events, all.iter().filter(is_named).cloned().collect::<Vec<_>>());
         let ahead = Position { sequence: 1_000, ..new.end };
         let refused = read(&**store, FollowFrom::At(ahead), 1).await;
         assert!(matches!(refused, Err(CallError::Refused(_))), "{refused:?}");

@@ -396,6 +396,15 @@ fn thresholds_counts_and_accounts_choose() {
         })
         .collect();
     assert_eq!(said, ["low bob main cent 199 200", "low bob main cent 99 100"]);
+    // Names choose events of the log; crossings come all the same.
+    let seen = watch(&mut client, "0 EVENT debited EVENT created COUNT 1000");
+    let all = watch(&mut client, "0 COUNT 1000");
+    let mut wanted = all.events;
+    wanted.retain(|event| ["debited", "created"].contains(&event.field("event")));
+    assert!(wanted.len() > 4 && seen.next == all.next, "{wanted:?}");
+    assert_eq!(seen.events, wanted);
+    let seen = watch(&mut client, "0 EVENT counter LOW cent 200");
+    assert_eq!(seen.events.len(), 1, "{seen:?}");
     let seen = watch(&mut client, "0 COUNT 4");
     assert_eq!((seen.events.len(), seen.next.as_str()), (4, "1.0:1-4"));
     for (arguments, error) in [
@@ -403,6 +412,15 @@ fn thresholds_counts_and_accounts_choose() {
         ("17", "INVALID 10 position must be 0, $ or the next of an earlier reply"),
         ("0 COUNT 1001", "INVALID 10 count must be 1 to 1000"),
         ("0 BLOCK 60001", "INVALID 10 block must be 1 to 60000"),
+        ("0 EVENT", "INVALID 10 event is missing"),
+        (
+            "0 EVENT debit",
+            "ERR no event of the log is called debit; those are: credited voided refunded refunded-expired \
+             debited overdrawn expired reserved settled released released-expired created deleted status identity \
+             bucket-added bucket-changed bucket-removed counter limit-set limit-removed limit bucket-items \
+             session-opened session-closed session-released session-expired session-returned item-added \
+             uncollected late-use cleared loaded",
+        ),
         (
             "0 THREAD 1",
             "ERR there is no thread 1: the threads are 0 to 0, and where they have changed each begins at 0",

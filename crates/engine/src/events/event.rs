@@ -231,6 +231,43 @@ impl Movement {
 }
 
 impl Event {
+    /// Names of the events of the log.
+    pub const WORDS: [&str; 33] = [
+        "credited",
+        "voided",
+        "refunded",
+        "refunded-expired",
+        "debited",
+        "overdrawn",
+        "expired",
+        "reserved",
+        "settled",
+        "released",
+        "released-expired",
+        "created",
+        "deleted",
+        "status",
+        "identity",
+        "bucket-added",
+        "bucket-changed",
+        "bucket-removed",
+        "counter",
+        "limit-set",
+        "limit-removed",
+        "limit",
+        "bucket-items",
+        "session-opened",
+        "session-closed",
+        "session-released",
+        "session-expired",
+        "session-returned",
+        "item-added",
+        "uncollected",
+        "late-use",
+        "cleared",
+        "loaded",
+    ];
+
     /// Returns the event's name. Readers depend on it, so it must not change.
     pub const fn word(&self) -> &'static str {
         match self {

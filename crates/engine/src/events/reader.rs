@@ -35,6 +35,8 @@ impl EventAt {
 pub struct EventFilter<'a> {
     /// Thresholds.
     pub lows: &'a [LowThresholds],
+    /// Only events of these names, and crossings of the thresholds. Empty for all.
+    pub names: &'a [Name],
     /// Only this account.
     pub account: Option<&'a [u8]>,
     /// Only this period.
@@ -48,6 +50,11 @@ pub struct EventFilter<'a> {
 }
 
 impl EventFilter<'_> {
+    /// Reports whether the filter wants events of this name.
+    fn has_name(&self, event: &Event) -> bool {
+        self.names.is_empty() || self.names.iter().any(|name| name.as_str() == event.word())
+    }
+
     /// Reports whether the filter wants events of this origin.
     fn has_origin(&self, origin: &Origin) -> bool {
         let is = |wanted: Option<&Id>, own: &Option<Id>| {
@@ -294,7 +301,7 @@ impl Translator {
             let is_wanted = wanted.has_origin(origin) && !wanted.unit.is_some_and(is_other);
             if at.index >= from.index && is_wanted {
                 let found = Found { at, crossing: None, time, account, event, origin, balance };
-                let stop = tell(&found);
+                let stop = if wanted.has_name(event) { tell(&found) } else { Stop::GoOn };
                 let rest = &self.events[place + 1..];
                 // Crossings follow the last event of their bucket in a commit.
                 let is_last = |own: &&Balance| {

@@ -619,6 +619,7 @@ impl Store {
 
 const EVERYTHING: EventFilter<'static> = EventFilter {
     lows: &[],
+    names: &[],
     account: None,
     period: TimeRange { from: None, to: None },
     unit: None,
@@ -886,6 +887,27 @@ fn crossings_come_behind_the_last_change_of_their_bucket() {
             "7-1.3 empty low 0",
         ]
     );
+    // A filter of names keeps the crossings that other events cause, and positions are the same.
+    let names = [name("credited"), name("created")];
+    let named = EventFilter { names: &names, ..wanted };
+    let (_, lines) = read(&mut store.reader(), EventAt::record(2), durable, named, usize::MAX);
+    assert_eq!(
+        lines,
+        [
+            "3-0.1 a low 89",
+            "4-0.3 a low 39",
+            "5-0 a credited 40",
+            "5-0.3 a restored 40",
+            "6-0 a credited 100",
+            "6-0.1 a restored 100",
+            "7-0 empty created",
+            "7-1.1 empty low 0",
+            "7-1.3 empty low 0",
+        ]
+    );
+    let named = EventFilter { lows: &[], ..named };
+    let (at, lines) = read(&mut store.reader(), EventAt::record(2), durable, named, 1);
+    assert_eq!((at.next, lines), (EventAt::record(6), vec!["5-0 a credited 40".to_owned()]));
     // Crossings of the last wanted event are delivered with it.
     let (at, lines) = read(&mut store.reader(), EventAt::record(3), durable, wanted, 1);
     assert_eq!((at.next, lines.len()), (EventAt::record(4), 2));

@@ -111,6 +111,8 @@ pub(crate) struct EventRequest {
     /// How long to wait for an event, ms.
     pub(crate) block_ms: u16,
     pub(crate) lows: Vec<LowThresholds>,
+    /// Names of the events; empty for all.
+    pub(crate) events: Vec<Name>,
     pub(crate) account: Option<Box<[u8]>>,
     /// The statement to return in place of events; None for SCUR.WATCH.
     pub(crate) statement: Option<Statement>,

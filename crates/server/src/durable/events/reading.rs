@@ -117,6 +117,7 @@ fn follow(
     let request = &job.request;
     let wanted = EventFilter {
         lows: &request.lows,
+        names: &request.events,
         account: request.account.as_deref(),
         ..EventFilter::default()
     };
@@ -147,6 +148,7 @@ fn wanted<'a>(request: &'a EventRequest, statement: &'a Statement) -> EventFilte
         transaction: statement.transaction.as_ref(),
         session: statement.session.as_ref(),
         lows: &[],
+        names: &[],
     }
 }
 

@@ -6,7 +6,7 @@ use crate::execute::node::Node;
 use crate::mail::message::{EventRequest, Message, Statement};
 use crate::net::port::PortKind;
 use crate::ticket::Sender;
-use scurry_engine::{Durability, LowThresholds, TimeRange};
+use scurry_engine::{Durability, Event, LowThresholds, TimeRange};
 use scurry_ledger::Id;
 use scurry_resp::{Args, FollowRequest, NO_LOG, Reply, Scratch, StatementRequest, WatchStart};
 
@@ -23,7 +23,7 @@ pub(crate) fn follow(
     }
     let mut scratch: Scratch<'_> = std::mem::take(&mut node.scratch).reuse();
     let effect = match scurry_resp::parse_follow(args, &mut scratch) {
-        Ok(request) => match thread(node, client, &request) {
+        Ok(request) => match known(&request).and_then(|()| thread(node, client, &request)) {
             Ok(thread) => {
                 begin(node, client, &request, thread);
                 Effect::Suspend
@@ -51,6 +51,7 @@ fn begin(node: &mut Node, client: &mut Client, request: &FollowRequest<'_>, thre
         count: request.count,
         block_ms: request.block_ms,
         lows: request.lows.iter().map(low).collect(),
+        events: request.events.to_vec(),
         account: request.account.map(Into::into),
         statement: None,
     };
@@ -86,6 +87,7 @@ pub(crate) fn state(
         count,
         block_ms: 0,
         lows: Vec::new(),
+        events: Vec::new(),
         account: Some(account.into()),
         statement: Some(Statement {
             period: TimeRange { from, to },
@@ -113,6 +115,18 @@ fn send(node: &mut Node, client: &mut Client, request: EventRequest, thread: u16
     } else {
         node.mesh.send(thread, Message::Follow(request));
     }
+}
+
+/// Returns the error text if no event has one of the names: a reader would wait for it forever.
+fn known(request: &FollowRequest<'_>) -> Result<(), String> {
+    let unknown = request.events.iter().find(|name| !Event::WORDS.contains(&name.as_str()));
+    unknown.map_or(Ok(()), |name| {
+        Err(format!(
+            "ERR no event of the log is called {}; those are: {}",
+            name.as_str(),
+            Event::WORDS.join(" ")
+        ))
+    })
 }
 
 /// Returns the thread that has the events, or the error text.
