@@ -3,7 +3,7 @@
 mod account;
 mod answer;
 mod asked_service;
-mod client_data;
+pub(crate) mod client_data;
 mod event;
 mod failure;
 mod ids;

@@ -10,6 +10,7 @@ use crate::settings::{Settings, check_peers};
 use crate::settings_error::SettingsError;
 use scurry_service::Service;
 use scurry_service_table::ServiceTable;
+use scurry_session_notices::{NoticeCounters, NoticeCounts};
 use scurry_tls::Certificates;
 use std::fmt;
 use std::net::SocketAddr;
@@ -20,6 +21,7 @@ use tokio::runtime::Handle;
 pub struct DiameterDoor {
     serving: Serving,
     charging: Arc<Charging>,
+    notices: Arc<NoticeCounters>,
 }
 
 /// Opens the door, on a thread of its own. `store` makes the store that it charges; its tasks run on the door's thread.
@@ -33,11 +35,17 @@ pub fn open(
 ) -> Result<DiameterDoor, OpenError> {
     let mut made = None;
     let serving = Serving::open(settings, |runtime| {
-        let charging = Arc::new(Charging::new(store(runtime), table));
-        Arc::clone(made.insert(charging))
+        let store = store(runtime);
+        let charging = Arc::new(Charging::new(Arc::clone(&store), table));
+        made = Some((runtime.clone(), store, Arc::clone(&charging)));
+        charging
     })?;
-    let charging = made.unwrap_or_else(|| unreachable!("an open door has its charging"));
-    Ok(DiameterDoor { serving, charging })
+    let (runtime, store, charging) =
+        made.unwrap_or_else(|| unreachable!("an open door has its charging"));
+    let notices = Arc::new(NoticeCounters::default());
+    let peers = Arc::clone(&serving.peers);
+    runtime.spawn(scurry_session_notices::follow(store, peers, Arc::clone(&notices)));
+    Ok(DiameterDoor { serving, charging, notices })
 }
 
 impl DiameterDoor {
@@ -64,6 +72,11 @@ impl DiameterDoor {
     /// Returns the counters. Those of peers are in the table of peers.
     pub fn counts(&self) -> DoorCounts {
         self.serving.metrics.snapshot()
+    }
+
+    /// Returns the counters of the requests to clients that events of the store have led to (RAR, ASR).
+    pub fn notice_counts(&self) -> NoticeCounts {
+        self.notices.snapshot()
     }
 
     /// Returns what replaces the table of services and the rules of peers while the door serves.

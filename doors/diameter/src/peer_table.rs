@@ -113,6 +113,11 @@ impl PeerTable {
         totals
     }
 
+    /// Reports whether a client can be asked now: it is connected, or a relay is.
+    pub(crate) fn has_way_to(&self, host: &str) -> bool {
+        self.peers().way_to(host).is_some()
+    }
+
     /// Sends a request of this server to the client of a session: over its own connection, or over that of a relay.
     /// It is sent when the future is first polled.
     pub async fn request(&self, request: OwnRequest) -> RequestOutcome {

@@ -119,6 +119,15 @@ impl Client {
         }
     }
 
+    /// Receives a message that comes within a few milliseconds.
+    pub(crate) fn receive_soon(&mut self) -> Option<Vec<u8>> {
+        let soon = Some(Duration::from_millis(5));
+        self.stream.set_read_timeout(soon).expect("a timeout");
+        let has_some = self.stream.peek(&mut [0]).is_ok();
+        self.stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
+        (has_some || !self.input.is_empty()).then(|| self.receive()).flatten()
+    }
+
     /// Sends Device-Watchdog, and receives its answer.
     pub(crate) fn watchdog(&mut self) {
         let header = Header {

@@ -3,6 +3,7 @@
 mod charging;
 mod client;
 mod doors;
+mod notices;
 mod otp;
 mod peers;
 mod store;

@@ -6,7 +6,12 @@ use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread;
+use std::time::Duration;
 use tempfile::TempDir;
+
+/// How long a test waits for a line of a log: longer than any pause of the machine.
+const PATIENCE_MS: u64 = 120_000;
+const STEP_MS: u64 = 5;
 
 /// A process of this build, stopped when dropped.
 pub(crate) struct Process {
@@ -24,6 +29,12 @@ impl Process {
     /// Starts a store without a disk, with a door that has these settings.
     pub(crate) fn with_settings(settings: &str) -> Process {
         Process::start(&["serve", "--durability", "none", "--listen", "127.0.0.1:0"], settings)
+    }
+
+    /// Starts a store with a log, and with a door that has these settings.
+    pub(crate) fn with_log(settings: &str) -> Process {
+        let words = ["serve", "--durability", "write", "--dir", ".", "--listen", "127.0.0.1:0"];
+        Process::start(&words, settings)
     }
 
     /// Starts a door before a store.
@@ -49,6 +60,7 @@ impl Process {
         std::fs::write(&path, settings).expect("a file");
         let option = if words[0] == "serve" { "--diameter-listen" } else { "--listen" };
         let mut command = Command::new(env!("CARGO_BIN_EXE_scurry"));
+        command.current_dir(files.path());
         command.args(words).args([option, "127.0.0.1:0", "--config"]).arg(path);
         command.env_remove("SCURRY_PASSWORD").env_remove("SCURRY_REQUIREPASS");
         let mut child =
@@ -85,6 +97,17 @@ impl Process {
     /// Returns the lines that it has logged since it was ready.
     pub(crate) fn log(&self) -> String {
         self.log.lock().expect("no panic").clone()
+    }
+
+    /// Waits until the log has these words.
+    pub(crate) fn wait_for_log(&self, words: &str) {
+        for _ in 0..PATIENCE_MS / STEP_MS {
+            if self.log().contains(words) {
+                return;
+            }
+            thread::sleep(Duration::from_millis(STEP_MS)); // tidy: allow (until the log has it)
+        }
+        panic!("no {words:?} in the log: {}", self.log());
     }
 
     pub(crate) fn signal(&self, signal: Signal) {

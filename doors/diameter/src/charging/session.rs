@@ -4,7 +4,7 @@
 use super::account::{Step, Subscriber, answered};
 use super::answer::{Answer, OwnedHead, ServiceResult};
 use super::asked_service::{AskedService, AskedServices};
-use super::client_data::client_data;
+use super::client_data::SessionClient;
 use super::failure::Failure;
 use super::ids;
 use scurry_diameter::ccr::{CreditControlRequest, RequestType};
@@ -75,7 +75,7 @@ pub(super) fn ask(
         asked.options.keep_open =
             !asked.items.is_empty() && asked.services.iter().any(keeps_session);
         let (host, realm) = (request.origin_host, request.origin_realm);
-        asked.data = client_data(host, realm, request.session_id);
+        asked.data = SessionClient::new(host, realm, request.session_id).data();
     }
     Ok(asked)
 }

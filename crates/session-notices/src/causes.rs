@@ -1,0 +1,50 @@
+//! The events that make notices, joined by account.
+
+use scurry_service::{Event, EventField};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Events after which an account may pay more than before, and a change of its status.
+pub(crate) const NAMES: [&str; 7] = [
+    "credited",
+    "refunded",
+    "bucket-changed",
+    "bucket-items",
+    "limit-set",
+    "limit-removed",
+    STATUS,
+];
+const STATUS: &str = "status";
+
+/// What an account may pay more of.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Cause {
+    /// Units of the events.
+    units: BTreeSet<Vec<u8>>,
+    /// Whether an event was without a unit.
+    any_unit: bool,
+}
+
+impl Cause {
+    /// Reports whether the account may pay more of this unit.
+    pub(crate) fn concerns(&self, unit: &[u8]) -> bool {
+        self.any_unit || self.units.contains(unit)
+    }
+}
+
+/// Joins events by account, so that a batch of top-ups makes one notice. Events of no commit are left out.
+pub(crate) fn join(events: &[Event<'_>]) -> BTreeMap<Vec<u8>, Cause> {
+    let mut causes: BTreeMap<Vec<u8>, Cause> = BTreeMap::new();
+    for event in events {
+        let Some(commit) = &event.commit else { continue };
+        let cause = causes.entry(commit.account.to_vec()).or_default();
+        match event.field("unit") {
+            Some(EventField::Bytes(unit)) => {
+                cause.units.insert(unit.to_vec());
+            }
+            // A status concerns no unit: it makes notices by what the account is now.
+            _ if event.name == STATUS => {}
+            _ => cause.any_unit = true,
+        }
+    }
+    causes
+}
