@@ -2,7 +2,7 @@
 //! again, Abort-Session (8.5) makes it end the session. And their answers.
 
 use crate::attribute::{
-    AUTH_APPLICATION_ID, DESTINATION_HOST, DESTINATION_REALM, EXPERIMENTAL_RESULT,
+    AUTH_APPLICATION_ID, DESTINATION_HOST, DESTINATION_REALM, ERROR_MESSAGE, EXPERIMENTAL_RESULT,
     EXPERIMENTAL_RESULT_CODE, ORIGIN_HOST, RATING_GROUP, RE_AUTH_REQUEST_TYPE, RESULT_CODE,
     SERVICE_IDENTIFIER, SESSION_ID,
 };
@@ -14,6 +14,9 @@ use crate::origin::Origin;
 use crate::refusal::Refusal;
 use crate::result_code::ResultCode;
 use crate::writer::MessageWriter;
+
+const COMMAND_UNSUPPORTED: Refusal<'static> =
+    Refusal::new(ResultCode::COMMAND_UNSUPPORTED, "the command is not one for a session");
 
 /// What the client is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,6 +79,58 @@ impl ServerRequest<'_> {
             if let Some(rating_group) = rating_group {
                 writer.u32(RATING_GROUP, rating_group);
             }
+        }
+        writer.finish()
+    }
+}
+
+impl<'a> ServerRequest<'a> {
+    /// Reads a request that another server, or an operator's tool, sends for a session. AVPs that are not read here are
+    /// passed over.
+    ///
+    /// # Errors
+    /// 3001 for another command, 5005 for an AVP that is missing, 5014 and 5004 for wrong lengths and texts.
+    pub fn read(message: &Message<'a>) -> Result<ServerRequest<'a>, Refusal<'a>> {
+        let (mut session_id, mut host, mut realm) = (None, None, None);
+        let (mut rating_group, mut identifier) = (None, None);
+        for avp in message.avps() {
+            let avp = avp?;
+            match avp {
+                _ if avp.is(SESSION_ID) => session_id = session_id.or(Some(avp.text()?)),
+                _ if avp.is(DESTINATION_HOST) => host = host.or(Some(avp.identity()?)),
+                _ if avp.is(DESTINATION_REALM) => realm = realm.or(Some(avp.identity()?)),
+                _ if avp.is(RATING_GROUP) => rating_group = rating_group.or(Some(avp.u32()?)),
+                _ if avp.is(SERVICE_IDENTIFIER) => identifier = identifier.or(Some(avp.u32()?)),
+                _ => {}
+            }
+        }
+        let action = match message.header.command {
+            command::RE_AUTH => ServerAction::ReAuth { rating_group, identifier },
+            command::ABORT_SESSION => ServerAction::Abort,
+            _ => return Err(COMMAND_UNSUPPORTED),
+        };
+        Ok(ServerRequest {
+            session_id: session_id.ok_or(Refusal::missing(SESSION_ID))?,
+            destination_host: host.ok_or(Refusal::missing(DESTINATION_HOST))?,
+            destination_realm: realm.ok_or(Refusal::missing(DESTINATION_REALM))?,
+            action,
+        })
+    }
+
+    /// Writes the answer to a request of `header` for this session. Returns its length, bytes.
+    pub fn write_answer(
+        &self,
+        out: &mut Vec<u8>,
+        header: &Header,
+        origin: &Origin,
+        (result, text): (ResultCode, &str),
+    ) -> usize {
+        let mut writer = MessageWriter::begin(out, header.answer(result.is_protocol_error()));
+        writer.bytes(SESSION_ID, self.session_id.as_bytes());
+        writer.u32(RESULT_CODE, result.0);
+        origin.write(&mut writer);
+        if !text.is_empty() {
+            writer.bytes(ERROR_MESSAGE, text.as_bytes());
         }
         writer.finish()
     }

@@ -1,6 +1,7 @@
 //! One connection: its socket, its peer machine, and the requests that are under way on it. One task owns it; each time
 //! that the task wakes it does all that can be done now, in the order answers, writing, reading.
 
+mod forwarded;
 mod input;
 mod output;
 mod own_requests;
@@ -19,7 +20,7 @@ use output::Output;
 use own_requests::OwnRequests;
 use requests::Requests;
 use scurry_diameter::peer::{Event, Peer, WatchdogState};
-use scurry_diameter::{Frame, Message, frame};
+use scurry_diameter::{Frame, Message, command, frame};
 use std::future::poll_fn;
 use std::net::IpAddr;
 use std::pin::Pin;
@@ -183,7 +184,15 @@ impl<S: AsyncRead + AsyncWrite + Unpin, A: Answerer> Connection<S, A> {
                 Event::Request(_) => {
                     let Some((len, now_us)) = message else { continue };
                     let Ok(message) = Message::read(&self.input.bytes()[..len]) else { continue };
-                    self.requests.begin(&message, now_us, &mut self.peer, self.output.bytes());
+                    let (peer, out) = (&mut self.peer, self.output.bytes());
+                    match message.header.command {
+                        command::RE_AUTH | command::ABORT_SESSION => {
+                            let host = peer.identity().map_or("", |identity| &identity.host);
+                            let may_ask = self.host.peers.may_ask(host, &self.remote);
+                            self.requests.forward(&message, may_ask, peer, out);
+                        }
+                        _ => self.requests.begin(&message, now_us, peer, out),
+                    }
                 }
                 Event::Answer { token, .. } => {
                     let Some((len, _)) = message else { continue };

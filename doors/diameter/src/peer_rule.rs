@@ -24,6 +24,9 @@ pub struct PeerRule {
     /// True if it must connect over TLS.
     #[serde(default)]
     pub needs_tls: bool,
+    /// True if it may have clients asked: its requests for a session (RAR, ASR) go to the session's client.
+    #[serde(default)]
+    pub may_ask: bool,
 }
 
 impl PeerRule {

@@ -113,6 +113,13 @@ impl PeerTable {
         totals
     }
 
+    /// Reports whether a peer may have clients asked: its rule says so. Without rules a peer of this machine may.
+    pub(crate) fn may_ask(&self, host: &str, remote: &Remote) -> bool {
+        let peers = self.peers();
+        let is_local = remote.ip().is_loopback();
+        peers.rules.get(&key(host)).map_or(peers.rules.is_empty() && is_local, |rule| rule.may_ask)
+    }
+
     /// Reports whether a client can be asked now: it is connected, or a relay is.
     pub(crate) fn has_way_to(&self, host: &str) -> bool {
         self.peers().way_to(host).is_some()

@@ -1,12 +1,13 @@
 //! Requests of the peer that are under way: each is asked of the store at once, and answered when it is ready.
 
+use super::forwarded::Forwarded;
 use crate::answerer::{AnswerFuture, Answerer, FormedAnswer};
 use crate::host::Host;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use scurry_diameter::ccr::Scratch;
 use scurry_diameter::peer::Peer;
-use scurry_diameter::{Message, Refusal, ResultCode, write_refusal};
+use scurry_diameter::{Message, Refusal, ResultCode, ServerRequest, write_refusal};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -16,6 +17,11 @@ const TOO_MANY: Refusal<'static> =
     Refusal::new(ResultCode::TOO_BUSY, "too many requests of this connection are under way");
 const DRAINING: Refusal<'static> =
     Refusal::new(ResultCode::TOO_BUSY, "this server ends: ask another one");
+
+const MAY_NOT_ASK: Refusal<'static> = Refusal::new(
+    ResultCode::AUTHORIZATION_REJECTED,
+    "this peer may not have clients asked: set may_ask in its [[diameter.peers]]",
+);
 
 /// One request that is under way.
 struct UnderWay<T> {
@@ -39,18 +45,24 @@ pub(super) struct Requests<A: Answerer> {
     host: Arc<Host<A>>,
     scratch: Scratch,
     under_way: FuturesUnordered<UnderWay<A::Answer>>,
+    forwarded: Forwarded,
     /// True when the door ends: new requests are refused.
     pub(super) is_draining: bool,
 }
 
 impl<A: Answerer> Requests<A> {
     pub(super) fn new(host: Arc<Host<A>>) -> Requests<A> {
-        let scratch = Scratch::default();
-        Requests { host, scratch, under_way: FuturesUnordered::new(), is_draining: false }
+        Requests {
+            host,
+            scratch: Scratch::default(),
+            under_way: FuturesUnordered::new(),
+            forwarded: Forwarded::default(),
+            is_draining: false,
+        }
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.under_way.is_empty()
+        self.under_way.is_empty() && self.forwarded.is_empty()
     }
 
     /// Begins a request, or answers it at once with a refusal.
@@ -73,11 +85,28 @@ impl<A: Answerer> Requests<A> {
         };
         match begun {
             Ok(answer) => self.under_way.push(UnderWay { answer, command, read_us }),
-            Err(refusal) => {
-                write_refusal(out, message, &host.origin, &refusal);
-                peer.answer_sent(command);
-                host.metrics.answered(command, refusal.result, None);
-            }
+            Err(refusal) => refuse(host, message, &refusal, (peer, out)),
+        }
+    }
+
+    /// Has the client of a session asked (RAR, ASR), or answers at once with a refusal.
+    pub(super) fn forward(
+        &self,
+        message: &Message<'_>,
+        may_ask: bool,
+        peer: &mut Peer,
+        out: &mut Vec<u8>,
+    ) {
+        let begun = match ServerRequest::read(message) {
+            _ if !may_ask => Err(MAY_NOT_ASK),
+            _ if self.is_draining => Err(DRAINING),
+            _ if self.forwarded.is_full() => Err(TOO_MANY),
+            read => read.map(|request| {
+                self.forwarded.begin(&self.host.peers, message.header, &request);
+            }),
+        };
+        if let Err(refusal) = begun {
+            refuse(&self.host, message, &refusal, (peer, out));
         }
     }
 
@@ -89,6 +118,11 @@ impl<A: Answerer> Requests<A> {
         out: &mut Vec<u8>,
         task: &mut Context<'_>,
     ) -> bool {
+        let origin = &self.host.origin;
+        if let Some((command, result)) = self.forwarded.poll_answer(peer, origin, out, task) {
+            self.host.metrics.answered(command, result, None);
+            return true;
+        }
         let Poll::Ready(Some(ready)) = self.under_way.poll_next_unpin(task) else { return false };
         let (answer, command, read_us) = ready;
         answer.write(&self.host.origin, out);
@@ -97,4 +131,16 @@ impl<A: Answerer> Requests<A> {
         self.host.metrics.answered(command, answer.result(), Some(duration_us));
         true
     }
+}
+
+fn refuse<A>(
+    host: &Host<A>,
+    message: &Message<'_>,
+    refusal: &Refusal<'_>,
+    (peer, out): (&mut Peer, &mut Vec<u8>),
+) {
+    let command = message.header.command;
+    write_refusal(out, message, &host.origin, refusal);
+    peer.answer_sent(command);
+    host.metrics.answered(command, refusal.result, None);
 }
