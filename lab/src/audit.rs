@@ -27,6 +27,8 @@ pub struct Expected<'a> {
     pub unit: &'a str,
     /// Units credited to each account at its creation.
     pub credited_per_account: i64,
+    /// Accounts whose number divides by this have no credit; 0 for none.
+    pub without_credit: u32,
     /// Acknowledged consumption, per account.
     pub consumed: &'a [i64],
     /// Acknowledged consumption of all accounts.
@@ -41,12 +43,19 @@ impl Expected<'_> {
     /// Returns the expected balance of one account.
     fn of(&self, number: u32) -> Balance {
         let consumed = self.consumed[number as usize];
-        Balance::settled(i128::from(self.credited_per_account), i128::from(consumed))
+        let is_poor = self.without_credit > 0 && number.is_multiple_of(self.without_credit);
+        let credited = if is_poor { 0 } else { self.credited_per_account };
+        Balance::settled(i128::from(credited), i128::from(consumed))
     }
 
     /// Returns the expected balance of the whole store.
     fn whole(&self) -> Balance {
-        let credited = i128::from(self.credited_per_account) * self.consumed.len() as i128;
+        let poor = self.consumed.len().checked_div(self.without_credit as usize);
+        // The first account is one of them.
+        let poor = poor.map_or(0, |whole| {
+            whole + usize::from(!self.consumed.len().is_multiple_of(self.without_credit as usize))
+        });
+        let credited = i128::from(self.credited_per_account) * (self.consumed.len() - poor) as i128;
         Balance::settled(credited, self.consumed_total)
     }
 }
@@ -392,6 +401,7 @@ mod tests {
         let expected = Expected {
             unit: "octets",
             credited_per_account: 100,
+            without_credit: 0,
             consumed: &consumed,
             consumed_total: 12,
             alone: true,

@@ -44,7 +44,7 @@ pub fn measure_reply_sizes(address: SocketAddr, charging: &Charging) -> Result<E
             (_, length) => Ok(length),
         }
     };
-    call(&charging.create(&account))?;
+    call(&charging.create(&account, true))?;
     let mut lengths: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     let mut request = 0;
     for operation in charging.operations() {

@@ -684,6 +684,7 @@ mod tests {
                 cores: vec![1],
                 address: SocketAddr::from(([127, 0, 0, 1], 20_000)),
                 wire: Wire::Resp,
+                files: &[],
                 place: "p".into(),
             },
             is_cluster: false,

@@ -27,6 +27,27 @@ pub fn create_accounts(
     each_account(client, dialect, create, accounts, progress)
 }
 
+/// Creates the accounts of a charging loop, with and without credit.
+///
+/// # Errors
+/// As [`create_accounts`].
+pub fn create_charging_accounts(
+    client: &mut Client,
+    dialect: Dialect,
+    charging: &Charging,
+    accounts: u32,
+    progress: &mut dyn FnMut(usize, usize) -> Result<()>,
+) -> Result<()> {
+    let [rich, poor] = [true, false].map(|has_credit| {
+        let create = charging.create(&account_text(0), has_credit);
+        Template::new(&dialect.arguments(&create), dialect.account_index(), None)
+    });
+    fill(client, accounts, progress, |number, out| {
+        let create = if charging.has_credit(number) { &rich } else { &poor };
+        create.append(out, &account_text(number), &[]);
+    })
+}
+
 /// Adds the counters to every account, one after the other.
 ///
 /// # Errors

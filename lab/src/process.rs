@@ -45,6 +45,8 @@ pub struct ServerCommand {
     pub wire: Wire,
     /// Parent of its temporary directory.
     pub place: PathBuf,
+    /// Files that its directory has at the start: name and text.
+    pub files: &'static [(&'static str, &'static str)],
 }
 
 impl ServerCommand {
@@ -109,6 +111,9 @@ impl ServerProcess {
         interrupted: &AtomicBool,
     ) -> Result<ServerProcess> {
         let directory = temporary(&command.place)?;
+        for (name, text) in command.files {
+            fs::write(directory.path().join(name), text)?;
+        }
         if !before.is_empty() {
             let mut first = Command::new(&command.program);
             first.args(before).current_dir(directory.path()).stdin(Stdio::null());
@@ -373,6 +378,7 @@ mod tests {
             address: SocketAddr::from((Ipv4Addr::LOCALHOST, 1)),
             wire: Wire::Resp,
             place: PathBuf::new(),
+            files: &[],
         };
         let expected = "java --bind 127.0.0.1 -cp classes:* -e <3 lines>";
         assert_eq!(command.words().join(" "), expected);

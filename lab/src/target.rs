@@ -22,7 +22,7 @@ use crate::scenario::ScenarioKind;
 use crate::wire::{HttpTarget, Wire};
 use crate::workload::IndexDialect;
 pub use command::Start;
-pub(crate) use command::door;
+pub(crate) use command::{diameter_address, door};
 pub use durability::Durability;
 pub use identity::Identity;
 pub(crate) use jvm::{driver, driver_of_another};
@@ -82,6 +82,8 @@ targets! {
     Scurry = "scurry", Some(Dialect::Scur), Wire::Resp => "scurry serve; charging by SCUR.* commands";
     ScurryReplicas = "scurry+replicas", Some(Dialect::Scur), Wire::Resp =>
         "three of scurry serve that keep one log; an answer is on the devices of two";
+    ScurryDiameter = "scurry+diameter", Some(Dialect::Scur), Wire::Diameter =>
+        "scurry serve with its Diameter door; the load is CCR-I, U and T";
     ValkeyLua = "valkey+lua", Some(Dialect::Functions), Wire::Resp =>
         "valkey-server; charging by a Lua function library (FCALL)";
     RedisLua = "redis+lua", Some(Dialect::Functions), Wire::Resp =>
@@ -181,7 +183,7 @@ impl Target {
 
     /// Reports whether the load goes to `scurry serve`, over RESP.
     pub fn is_scurry(self) -> bool {
-        matches!(self, Target::Scurry | Target::ScurryReplicas)
+        matches!(self, Target::Scurry | Target::ScurryDiameter | Target::ScurryReplicas)
     }
 
     /// Reports whether three servers keep one log, one of which executes all commands; the replicas are part of the

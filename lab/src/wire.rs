@@ -2,6 +2,7 @@
 //! translator at the socket converts them to the target's protocol.
 
 mod bulk;
+mod diameter;
 mod http;
 mod iproto;
 mod locked;
@@ -11,6 +12,8 @@ use std::fmt::Debug;
 
 use crate::resp::Stop;
 use bulk::BatchCasTranslator;
+use diameter::Diameter;
+pub use diameter::SETTINGS as DIAMETER_SETTINGS;
 use http::Http;
 pub use http::{HttpTarget, Quorum};
 use iproto::Iproto;
@@ -37,6 +40,8 @@ pub enum Wire {
     Locked,
     /// Protocol that the lab does not speak: the server counts as ready when it listens.
     Foreign,
+    /// Credit control over Diameter.
+    Diameter,
     /// HTTP, as the door to entities speaks it.
     Http(HttpTarget),
 }
@@ -89,6 +94,7 @@ impl Wire {
             Wire::RespLogic => Some(Box::new(CasTranslator::new(None))),
             Wire::RespBulk => Some(Box::new(BatchCasTranslator::new(None))),
             Wire::IprotoBulk => Some(Box::new(BatchCasTranslator::new(Wire::Iproto.translator()))),
+            Wire::Diameter => Some(Box::new(Diameter::new())),
             Wire::Http(target) => Some(Box::new(Http::new(target))),
             Wire::IprotoLogic => Some(Box::new(CasTranslator::new(Wire::Iproto.translator()))),
         }

@@ -9,12 +9,12 @@ use crate::client::Client;
 use crate::dialect::Dialect;
 use crate::filling::Filling;
 use crate::names::account_text;
-use crate::populate::{add_counters, copy_account, create_accounts, set_hashes};
+use crate::populate::{add_counters, copy_account, create_charging_accounts, set_hashes};
 use crate::progress::Progress;
 use crate::routes::Routes;
 use crate::row::Run;
 use crate::scenario::{Charging, Operation, ScenarioKind};
-use crate::target::{Target, probe_charging, probe_two_phase};
+use crate::target::{Target, diameter_address, probe_charging, probe_two_phase};
 use crate::workload::{ChargingPlan, ChargingWorkload, HashFieldsWorkload, Workload};
 
 impl Bench<'_> {
@@ -42,13 +42,7 @@ impl Bench<'_> {
         let mut kept = None;
         let filling = self.fill(fleet, client, accounts, progress, |client, progress| {
             let created = if self.target.keeps_accounts_in_keys() { 1 } else { accounts };
-            create_accounts(
-                client,
-                dialect,
-                &charging.create(&account_text(0)),
-                created,
-                progress,
-            )?;
+            create_charging_accounts(client, dialect, charging, created, progress)?;
             add_counters(client, dialect, charging, created, progress)?;
             if created < accounts {
                 kept = Some(copy_account(client, accounts, progress)?);
@@ -59,6 +53,7 @@ impl Bench<'_> {
             as_created: kept.as_deref(),
             unit: charging.unit.as_str(),
             credited_per_account: charging.credited_per_account(),
+            without_credit: charging.without_credit,
             consumed,
             consumed_total,
             alone: true,
@@ -86,7 +81,10 @@ impl Bench<'_> {
             opaque: self.target.is_echo(),
             routes: routes.as_ref().map(owners).transpose()?,
         })?;
-        let addresses = addresses(fleet, routes.as_ref());
+        let mut addresses = addresses(fleet, routes.as_ref());
+        if self.target == Target::ScurryDiameter {
+            addresses = addresses.into_iter().map(diameter_address).collect();
+        }
         let mut run = self.load(number, &mut workload, fleet, client, addresses, progress)?;
         if self.revives {
             run.revival =

@@ -61,6 +61,7 @@ impl Bench<'_> {
             address,
             wire: self.target.wire(),
             place: self.place.to_owned(),
+            files: &[],
         };
         ServerProcess::start(&command, self.interrupted).context("starting the driver").map(Some)
     }

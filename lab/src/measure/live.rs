@@ -58,6 +58,7 @@ impl Bench<'_> {
             let expected = Expected {
                 unit: plan.unit.as_str(),
                 credited_per_account: plan.credit,
+                without_credit: 0,
                 consumed: workload.consumed(),
                 consumed_total: workload.consumed().iter().map(|one| i128::from(*one)).sum(),
                 alone: true,

@@ -27,6 +27,9 @@ pub struct Charging {
     /// True when no two sessions use one account at the same time.
     #[serde(default)]
     pub alone: bool,
+    /// Every account whose number divides by this has no credit, so that its sessions are denied; 0 for none.
+    #[serde(default)]
+    pub without_credit: u32,
     /// Counters of every account.
     #[serde(default)]
     pub counters: u32,
@@ -144,11 +147,17 @@ impl Charging {
         SessionAt { account, session, number, key: self.item_key, unit: self.unit }
     }
 
-    /// Returns the CREATE of an account.
-    pub fn create(&self, account: &[u8]) -> Request {
+    /// Reports whether the account of this number has credit.
+    pub fn has_credit(&self, account: u32) -> bool {
+        self.without_credit == 0 || !account.is_multiple_of(self.without_credit)
+    }
+
+    /// Returns the CREATE of an account, with credit or with empty buckets.
+    pub fn create(&self, account: &[u8], has_credit: bool) -> Request {
         let buckets = self.bucket.iter().flat_map(|bucket| {
+            let amount = if has_credit { bucket.amount } else { 0 };
             let ids = bucket.ids().into_iter();
-            ids.map(|id| requests::bucket(id, self.unit, bucket.amount, Some(bucket.priority)))
+            ids.map(move |id| requests::bucket(id, self.unit, amount, Some(bucket.priority)))
         });
         requests::create(account, &buckets.collect::<Vec<_>>())
     }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use super::{Durability, PROCEDURES, ScurryOptions, Target, jvm, locate, ndb};
 use crate::process::ServerCommand;
 use crate::scenario::ScenarioKind;
-use crate::wire::{HttpTarget, Wire};
+use crate::wire::{DIAMETER_SETTINGS, HttpTarget, Wire};
 
 /// Address, resources and durability of a server to start.
 #[derive(Clone, Debug)]
@@ -38,6 +38,10 @@ pub struct Start<'a> {
     pub connections: u32,
 }
 
+/// Distance of the port of the Diameter door from that of its server, behind the ports of the server's threads.
+const DIAMETER_PORT: u16 = 16;
+/// Settings of the server with a Diameter door.
+const SETTINGS_FILE: &str = "scurry.toml";
 /// Connections that every target accepts by default.
 const CLIENTS_MAX: u32 = 10_000;
 /// Connections of the lab beside those of the load.
@@ -48,9 +52,11 @@ impl Target {
     pub fn command(self, start: Start<'_>) -> ServerCommand {
         let port = start.address.port().to_string();
         let words = match self {
-            Target::Scurry | Target::ScurryReplicas | Target::ScurryHttp | Target::HttpEcho => {
-                scurry(self, &start)
-            }
+            Target::Scurry
+            | Target::ScurryDiameter
+            | Target::ScurryReplicas
+            | Target::ScurryHttp
+            | Target::HttpEcho => scurry(self, &start),
             Target::Echo => echo(&start),
             _ if self.is_tarantool() => tarantool(&start, &port),
             _ if self.jvm_system().is_some() => jvm_server(self, &start),
@@ -61,13 +67,22 @@ impl Target {
         let Start { program, address, cores, place, .. } = start;
         let wire = match self {
             // The servers behind the door speak RESP.
-            _ if self.is_http() => Wire::Resp,
+            _ if self.is_http() || self == Target::ScurryDiameter => Wire::Resp,
             // The lab speaks to the client beside the data nodes.
             _ if self.is_ndb() => Wire::Foreign,
             _ => self.wire(),
         };
-        ServerCommand { program, arguments, cores, address, wire, place }
+        let files = match self {
+            Target::ScurryDiameter => &[(SETTINGS_FILE, DIAMETER_SETTINGS)][..],
+            _ => &[],
+        };
+        ServerCommand { program, arguments, cores, address, wire, place, files }
     }
+}
+
+/// Returns the address of the Diameter door of a server.
+pub(crate) fn diameter_address(server: SocketAddr) -> SocketAddr {
+    SocketAddr::new(server.ip(), server.port() + DIAMETER_PORT)
 }
 
 /// The arguments of `java` for the first member.
@@ -109,6 +124,10 @@ fn scurry(target: Target, start: &Start<'_>) -> Vec<String> {
     let threads = start.scurry.threads.or(target.is_group().then_some(1));
     if let Some(threads) = threads {
         all.extend(words(&["--threads", &threads.to_string()]));
+    }
+    if target == Target::ScurryDiameter {
+        let door = diameter_address(start.address).to_string();
+        all.extend(words(&["--diameter-listen", &door, "--config", SETTINGS_FILE]));
     }
     if start.kind == ScenarioKind::Index {
         all.push("--entity-index".to_owned());

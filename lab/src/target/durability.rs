@@ -46,6 +46,7 @@ impl Durability {
             // A node of a group has on its device everything that it has promised to the others.
             Target::ScurryReplicas => &[Durability::Fsync],
             Target::Scurry
+            | Target::ScurryDiameter
             | Target::ScurryHttp
             | Target::TarantoolLua
             | Target::TarantoolClient

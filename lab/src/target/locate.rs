@@ -67,9 +67,11 @@ impl Target {
             return find(program, major);
         }
         match self {
-            Target::Scurry | Target::ScurryReplicas | Target::ScurryHttp | Target::HttpEcho => {
-                locate_scurry(scurry)
-            }
+            Target::Scurry
+            | Target::ScurryDiameter
+            | Target::ScurryReplicas
+            | Target::ScurryHttp
+            | Target::HttpEcho => locate_scurry(scurry),
             Target::TarantoolLua | Target::TarantoolClient | Target::TarantoolBulk => {
                 on_path("tarantool").ok_or_else(|| not_installed("tarantool"))
             }

@@ -99,6 +99,7 @@ mod tests {
             address,
             wire: Wire::Foreign,
             place: "p".into(),
+            files: &[],
         };
         let plan = beside(&first, 2, 2, Durability::Checkpoint, Some(0));
         let lines = [&first, &plan.manager, &plan.client].map(|one| one.words().join(" "));

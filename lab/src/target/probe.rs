@@ -70,7 +70,14 @@ pub fn probe_refill(client: &mut Client, dialect: Dialect) -> Result<()> {
 /// Returns a refill of the bucket `later`.
 fn topup(amount: i64) -> Request {
     let attributes = BucketAttributes::default();
-    let topup = Command::TopUp { txn: b"refill1", bucket: LATER, amount, unit: None, attributes };
+    let topup = Command::TopUp {
+        txn: b"refill1",
+        bucket: LATER,
+        amount,
+        unit: None,
+        attributes,
+        keys: &[],
+    };
     Request::write(ACCOUNT, &topup)
 }
 

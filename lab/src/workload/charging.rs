@@ -42,6 +42,8 @@ pub struct ChargingWorkload {
     session_counter: u64,
     opaque: bool,
     routes: Option<Owners>,
+    /// Every account whose number divides by this has no credit; 0 for none.
+    without_credit: u32,
     /// Accounts in use, where no two sessions may share one.
     taken: Option<Vec<bool>>,
     consumed: Vec<i64>,
@@ -114,6 +116,7 @@ impl ChargingWorkload {
             session_counter: 0,
             opaque: plan.opaque,
             routes: plan.routes.clone(),
+            without_credit: plan.charging.without_credit,
             taken: plan.charging.alone.then(|| vec![false; plan.accounts as usize]),
             consumed: vec![0; plan.accounts as usize],
             consumed_total: 0,
@@ -167,6 +170,13 @@ impl ChargingWorkload {
         let (length, reply) = read_write_reply(bytes)?;
         self.replays += u64::from(reply.replayed);
         let state = &mut self.sessions[session];
+        if self.without_credit > 0 && state.account.is_multiple_of(self.without_credit) {
+            // Its session does not open.
+            if reply.ok || reply.granted != 0 {
+                self.errors.add(b"an answer other than a denial for an account without credit");
+            }
+            return Ok(length);
+        }
         let (used, requested) = match effect {
             Effect::Read => (0, 0),
             Effect::Open { requested } => {
@@ -245,7 +255,8 @@ impl Workload for ChargingWorkload {
             self.acknowledge(index, effect, bytes)?
         };
         let next = usize::from(at) + 1;
-        let is_last = next == self.steps.len();
+        let is_denied = matches!(effect, Effect::Open { .. }) && !self.sessions[index].open;
+        let is_last = next == self.steps.len() || is_denied && !self.opaque;
         self.sessions[index].step = if is_last { 0 } else { at + 1 };
         if is_last {
             self.leave(index);

@@ -77,6 +77,7 @@ impl Commands {
             amount: 1,
             unit: None,
             attributes: BucketAttributes::default(),
+            keys: &[],
         };
         // account, session, number, ITEM, key, unit, option, amount, option, amount
         Commands {

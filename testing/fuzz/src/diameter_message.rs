@@ -5,7 +5,7 @@ use scurry_diameter::ccr::{CreditControlRequest, Scratch};
 use scurry_diameter::dictionary::{AvpType, find};
 use scurry_diameter::{
     AnswerHead, Avps, ClientAnswer, FailedAvp, Frame, GROUP_DEPTH_MAX, Message, Origin, Refusal,
-    frame, write_refusal,
+    ServerRequest, frame, write_refusal,
 };
 
 /// Bound of a message, bytes.
@@ -55,6 +55,7 @@ fn check_message(data: &[u8]) {
     let read = walk(message.avps(), 0);
     assert!(read == message.body().len() || message.avps().any(|avp| avp.is_err()));
     let _ = ClientAnswer::read(&message);
+    let _ = ServerRequest::read(&message);
     let head = AnswerHead::find(&message);
     assert!(head.proxy_infos.iter().all(|avp| avp.code == 284 && avp.vendor == 0));
     let mut scratch = Scratch::default();

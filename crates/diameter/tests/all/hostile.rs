@@ -7,7 +7,9 @@ use scurry_diameter::ccr::{
     CreditControlRequest, Money, RequestedAction, Scratch, Service, SubscriptionId,
     SubscriptionKind, Triggers, Units, UsedUnits,
 };
-use scurry_diameter::{Attribute, ClientAnswer, Frame, FrameFault, Message, frame, write_refusal};
+use scurry_diameter::{
+    Attribute, ClientAnswer, Frame, FrameFault, Message, ServerRequest, frame, write_refusal,
+};
 
 /// Writes a request with everything that is read.
 fn full() -> Vec<u8> {
@@ -58,6 +60,7 @@ fn full() -> Vec<u8> {
 fn try_all(bytes: &[u8], scratch: &mut Scratch) -> Option<String> {
     let message = Message::read(bytes).ok()?;
     let _ = ClientAnswer::read(&message);
+    let _ = ServerRequest::read(&message);
     match CreditControlRequest::read(&message, scratch) {
         Ok(mut request) => {
             // Reserved flags are not written.
