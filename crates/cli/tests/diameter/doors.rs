@@ -23,7 +23,7 @@ fn wrong_settings_are_told_with_the_file() {
 }
 
 /// Returns the settings of an example.
-fn example(name: &str) -> String {
+pub(crate) fn example(name: &str) -> String {
     let path = format!("{}/../../docs/examples/{name}", env!("CARGO_MANIFEST_DIR"));
     std::fs::read_to_string(path).expect("an example")
 }

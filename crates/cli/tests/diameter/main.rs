@@ -1,10 +1,12 @@
 //! The Diameter door as a process, asked by a client of these tests over real sockets, before real stores.
 
+mod bytes;
 mod charging;
 mod client;
 mod doors;
 mod notices;
 mod otp;
 mod peers;
+mod replays;
 mod store;
 mod tshark;
