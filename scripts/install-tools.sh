@@ -7,7 +7,8 @@
 #   demo   what `make demo` needs: a Rust toolchain and a linker; it installs no peer
 #   check  what `make check` needs: also cargo-nextest, which runs the tests
 #   tests  what `make test` needs: also cargo-deny, Redis, Valkey, redis-py, schemathesis, strace, faketime, nftables,
-#          Erlang and tshark for Diameter, the checker of testing/linearizability, the linter of Prometheus and mdBook
+#          Erlang, freeDiameter, python-diameter and tshark for Diameter, the checker of testing/linearizability, the
+#          linter of Prometheus and mdBook
 #   all    what `make test-all` needs: also the client libraries of testing/clients, clients/python and
 #          clients/litellm, Chromium with the library that drives it, valgrind, qemu, cargo-mutants, and cargo-fuzz
 #          with a nightly compiler (the default)
@@ -36,6 +37,9 @@ venv=.cache/venv
 # It reads the OpenAPI document of charging over HTTP, and tries what that allows and forbids.
 schemathesis=4.32.5
 schemathesis_venv=.cache/schemathesis
+# Diameter, written by others in Python: testing/diameter/python_client.py uses it.
+python_diameter=0.9.0
+diameter_venv=.cache/python-diameter
 # Valkey GLIDE, whose core is in Rust; it asks INFO before it connects.
 glide=2.6.0
 glide_venv=.cache/glide
@@ -286,6 +290,7 @@ PY
 }
 
 schemathesis_ready() { package_ready "$schemathesis_venv" schemathesis "$schemathesis"; }
+diameter_ready() { package_ready "$diameter_venv" python-diameter "$python_diameter"; }
 glide_ready() { package_ready "$glide_venv" valkey-glide "$glide"; }
 
 make_venv() { # make_venv DIRECTORY PACKAGE VERSION, or DIRECTORY --requirement FILE
@@ -317,6 +322,10 @@ install_venv() {
   if ! schemathesis_ready; then
     make_venv "$schemathesis_venv" schemathesis "$schemathesis"
     schemathesis_ready || fail "$schemathesis_venv does not have schemathesis $schemathesis"
+  fi
+  if ! diameter_ready; then
+    make_venv "$diameter_venv" python-diameter "$python_diameter"
+    diameter_ready || fail "$diameter_venv does not have python-diameter $python_diameter"
   fi
 }
 
@@ -757,9 +766,13 @@ need_tests() {
   has_otp 'diameter-*/examples' || missing+=(erlang-examples)
   has_otp 'parsetools-*/ebin' || missing+=(erlang-parsetools)
   has_otp 'diameter-*/include' || missing+=(erlang-dev)
+  # Another one, which loads our client as its extension.
+  need freeDiameterd freediameterd
+  [ -e /usr/lib/freeDiameter/dict_dcca_3gpp.fdx ] || missing+=(freediameter-extensions)
+  [ -e /usr/include/freeDiameter/extension.h ] || missing+=(libfreediameter-dev)
   # Messages of Diameter are read by others' eyes.
   need tshark tshark
-  venv_ready && schemathesis_ready && nextest_ready && deny_ready && mdbook_ready || venv_python >/dev/null ||
+  venv_ready && schemathesis_ready && diameter_ready && nextest_ready && deny_ready && mdbook_ready || venv_python >/dev/null ||
     missing+=(python3-venv)
 }
 

@@ -7,6 +7,7 @@ mod doors;
 mod notices;
 mod otp;
 mod peers;
+mod python;
 mod replays;
 mod store;
 mod tshark;
