@@ -4,6 +4,7 @@ mod bytes;
 mod charging;
 mod client;
 mod doors;
+mod freediameter;
 mod notices;
 mod otp;
 mod peers;
