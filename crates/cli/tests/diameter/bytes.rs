@@ -117,6 +117,15 @@ pub(crate) fn subscriber(kind: u32, data: &str) -> Vec<u8> {
     group(443, &[number(450, kind), text(444, data)])
 }
 
+/// Returns a message. `ids` are the application, Hop-by-Hop and End-to-End identifier.
+pub(crate) fn message(flags: u8, command: u32, ids: [u32; 3], body: &[u8]) -> Vec<u8> {
+    let len = u32::try_from(20 + body.len()).expect("short");
+    let head = [1 << 24 | len, u32::from(flags) << 24 | command];
+    let mut out: Vec<u8> = head.into_iter().chain(ids).flat_map(u32::to_be_bytes).collect();
+    out.extend(body);
+    out
+}
+
 fn word(bytes: &[u8], at: usize) -> u32 {
     u32::from_be_bytes(bytes[at..at + 4].try_into().expect("4 bytes"))
 }
@@ -175,12 +184,7 @@ impl RawClient {
         self.next += 1;
         let end_to_end = self.next ^ 0x5a5a_5a5a;
         self.waiting.insert(self.next, end_to_end);
-        let len = u32::try_from(20 + body.len()).expect("short");
-        let head = [1 << 24 | len, u32::from(flags) << 24 | command];
-        let ids = [application, self.next, end_to_end];
-        let mut out: Vec<u8> = head.into_iter().chain(ids).flat_map(u32::to_be_bytes).collect();
-        out.extend(body);
-        out
+        message(flags, command, [application, self.next, end_to_end], body)
     }
 
     /// Sends credit-control requests in one write. Returns their answers in the order of the requests, without what

@@ -7,7 +7,7 @@ use scurry_diameter::ccr::RequestType::{Event, Initial, Termination, Update};
 use scurry_diameter::ccr::{
     RequestedAction, Service, SubscriptionId, SubscriptionKind, Units, UsedUnits,
 };
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 #[test]
 fn wrong_settings_are_told_with_the_file() {
@@ -146,6 +146,24 @@ fn a_hangup_takes_the_table_of_services_again() {
         assert!((0..3_000).any(is_told), "{}", store.log());
     }
     assert!(granted(&mut client).contains("CC-Total-Octets=7 "));
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "how long a hold stays is what is tested")]
+fn a_session_without_requests_ends_after_twice_its_validity() {
+    let settings = "[[services]]\nmeasure = 'volume'\nvalidity_s = 1\n";
+    let store = Process::with_settings(settings);
+    store.ask("SCUR.CREATE imsi-001010000000001 BUCKET main octet 1000");
+    let mut client = Client::connect(store.diameter, "pgw.example");
+    let begun = Instant::now();
+    client.services(Ask::data("s;1", Initial, 0), &[wants(1, 400)]);
+    let is_returned = |_| {
+        std::thread::sleep(Duration::from_millis(20)); // tidy: allow (the time has to pass)
+        store.balance("imsi-001010000000001") == (1_000, 0)
+    };
+    assert!((0..6_000).any(is_returned));
+    // The two clocks may differ a little.
+    assert!(begun.elapsed() >= Duration::from_millis(1_900));
 }
 
 #[test]

@@ -10,5 +10,6 @@ mod otp;
 mod peers;
 mod python;
 mod replays;
+mod sent_avps;
 mod store;
 mod tshark;

@@ -8,6 +8,7 @@ mod peer_handshake;
 mod peer_messages;
 mod peer_support;
 mod peer_timers;
+mod read_avps;
 mod requests;
 mod sessions;
 mod support;
