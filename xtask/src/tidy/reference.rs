@@ -1,4 +1,5 @@
-//! The reference pages are generated from the command table as text and as JSON, compared, and never edited by hand.
+//! Pages that are generated, compared, and never edited by hand: the reference of commands from the command table, as text
+//! and as JSON; the conformance of the Diameter door from the tables of its tests.
 
 use super::Finding;
 use super::tree::Tree;
@@ -6,18 +7,35 @@ use crate::host::Host;
 use anyhow::{Context, Result};
 use std::path::Path;
 
-/// File that is generated from the command table.
+/// File that is generated.
 pub(crate) struct Page {
     /// Path in the repository.
     pub(crate) path: &'static str,
-    /// Example of `scurry-resp` that prints it.
+    /// Package that has the example.
+    package: &'static str,
+    /// Example that prints it.
     example: &'static str,
+    /// What it is generated from.
+    source: &'static str,
 }
 
-/// Page for people, and table for programs.
-pub(crate) const PAGES: [Page; 2] = [
-    Page { path: "docs/commands.md", example: "reference" },
-    Page { path: "docs/commands.json", example: "table" },
+const COMMANDS: &str = "the command table";
+
+/// Pages for people, and a table for programs.
+pub(crate) const PAGES: [Page; 3] = [
+    Page {
+        path: "docs/commands.md",
+        package: "scurry-resp",
+        example: "reference",
+        source: COMMANDS,
+    },
+    Page { path: "docs/commands.json", package: "scurry-resp", example: "table", source: COMMANDS },
+    Page {
+        path: "docs/diameter-conformance.md",
+        package: "scurry-diameter",
+        example: "conformance",
+        source: "testing/diameter",
+    },
 ];
 
 /// Writes the pages that only the site has into `docs`. Returns a line `FILE TITLE` for each command's page.
@@ -28,11 +46,11 @@ pub(crate) fn write_pages(host: &Host, docs: &Path) -> Result<String> {
 }
 
 impl Page {
-    /// Generates the page from the command table.
+    /// Generates the page from its source.
     pub(crate) fn generate(&self, host: &Host) -> Result<String> {
-        let print = ["run", "-q", "--locked", "-p", "scurry-resp", "--example", self.example];
+        let print = ["run", "-q", "--locked", "-p", self.package, "--example", self.example];
         host.cargo_output(&print)
-            .with_context(|| format!("cannot generate {} from the command table", self.path))
+            .with_context(|| format!("cannot generate {} from {}", self.path, self.source))
     }
 
     /// Finds the first difference between the page in the tree and the generated one.
@@ -44,7 +62,7 @@ impl Page {
             return Vec::new();
         }
         let same = page.lines().zip(generated.lines()).take_while(|(a, b)| a == b).count();
-        let differs = "differs from the command table: cargo xtask fix writes it anew";
+        let differs = format!("differs from {}: cargo xtask fix writes it", self.source);
         vec![Finding::at(self.path, same, differs)]
     }
 }
