@@ -2,11 +2,12 @@
 
 use crate::log::Log;
 use crate::option_values::{Address, Level, Number};
-use crate::reload::{Hangups, read_certificates, warn_of_certificates};
+use crate::reload::{Hangups, read_certificates, tell_of_users, warn_of_certificates};
 use crate::serve::{Options, read, reload_diameter, tell_addresses};
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 use scurry_door_diameter::{DiameterSection, open};
+use scurry_door_http::{Door, open_beside_diameter};
 use scurry_service_table::ServiceTable;
 use scurry_stores::RespStore;
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -22,6 +23,7 @@ const LISTEN_DEFAULT: &str = "127.0.0.1:3868";
 const EXAMPLES: &str = "Examples:
   scurry diameter --store 127.0.0.1:6389
   scurry diameter --store 10.0.0.1:6389,10.0.0.2:6389,10.0.0.3:6389 --config scurry.toml
+  scurry diameter --store 127.0.0.1:6389 --http-listen 127.0.0.1:8081
   scurry diameter --config scurry.toml --explain 32251@3gpp.org 100";
 
 #[derive(Args, Debug)]
@@ -41,6 +43,11 @@ pub(crate) struct Diameter {
     /// reads services, subscribers and peers again
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
+
+    /// Open an HTTP port too: /metrics, /healthz, /readyz and the console at /. Users, TLS and host names are those of
+    /// the settings [default: no HTTP port]
+    #[arg(long, value_name = "ADDR:PORT")]
+    http_listen: Option<Address>,
 
     /// Show what a request with this Service-Context-Id, Rating-Group (- for none) and Service-Identifier gets, and
     /// end
@@ -84,20 +91,37 @@ impl Diameter {
         let settings = options.diameter_settings(listen)?;
         let patience = Duration::from_millis(self.patience_ms.0);
         let (store, user, password) = (self.store, self.user, self.password);
-        let door =
-            open(settings, table, |_| Arc::new(RespStore::new(store, user, password, patience)))?;
+        let store =
+            || Arc::new(RespStore::new(store.clone(), user.clone(), password.clone(), patience));
+        let front = self.http_listen.map(|listen| options.front_alone(listen.0)).transpose()?;
+        let users = front.as_ref().map(|front| Arc::clone(&front.users));
+        let door = open(settings, table, |_| store())?;
+        let http = front.map(|front| open_beside_diameter(&front, door.view(), store()));
+        let http = http.transpose()?;
+        if let Some(http) = &http {
+            let scheme = if http.has_tls() { "https" } else { "http" };
+            eprintln!("{scheme}://{} is open", http.address());
+        }
         tell_addresses(&door);
-        let certificates = door.certificates();
+        let of_http = http.as_ref().and_then(Door::certificates);
+        let certificates: Vec<_> = door.certificates().into_iter().chain(of_http).collect();
         warn_of_certificates(&certificates);
         let (reloader, config) = (door.reloader(), self.config);
         let _waiting = hangups.each(move || {
             if let Some(path) = &config {
                 reload_diameter(path, &reloader);
+                if let Some(users) = &users {
+                    let fresh = read(path).and_then(|options| options.users());
+                    tell_of_users(path, fresh.and_then(|fresh| Ok(users.replace(fresh)?)));
+                }
             }
             read_certificates(certificates.iter());
         })?;
         signals.forever().next();
         door.close();
+        if let Some(http) = http {
+            http.close();
+        }
         Ok(())
     }
 }

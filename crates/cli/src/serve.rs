@@ -101,12 +101,13 @@ pub(crate) fn serve(
     if let Some(report) = server.recovered() {
         bar.end(report);
     }
-    let door = front.map(|front| open_beside(&front, server.inside())).transpose()?;
     let inside = server.inside();
     let diameter = diameter.map(|(settings, table)| {
         open_diameter(settings, table, |runtime| Arc::new(Engine::beside(&inside, runtime)))
     });
     let diameter = diameter.transpose()?;
+    let view = diameter.as_ref().map(DiameterDoor::view);
+    let door = front.map(|front| open_beside(&front, server.inside(), view)).transpose()?;
     eprintln!("{announcement}");
     // Not a log line: scripts that start a server wait for it, at any log level.
     let (main, tls) = (server.local_addr(), server.tls_addr());

@@ -11,7 +11,7 @@ mod requests;
 use crate::answerer::Answerer;
 use crate::end::End;
 use crate::host::Host;
-use crate::link::{ConnectionState, Link, Published};
+use crate::link::{ConnectionState, Link};
 use crate::own_request::Posted;
 use crate::peer_table::{Newcomer, POSTED_MAX};
 use crate::remote::Remote;
@@ -77,8 +77,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin, A: Answerer> Connection<S, A> {
         let Arrival { link, remote, local, unidentified } = arrival;
         let start = host.start();
         let peer = Peer::accept(host.peer_settings(local), &start);
-        let counts = *peer.counts();
-        link.publish(Published { state: ConnectionState::WaitCapabilities, counts });
+        link.publish_state(ConnectionState::WaitCapabilities);
         let (posting, posted) = mpsc::channel(POSTED_MAX);
         Connection {
             requests: Requests::new(Arc::clone(&host)),
@@ -109,15 +108,16 @@ impl<S: AsyncRead + AsyncWrite + Unpin, A: Answerer> Connection<S, A> {
         self.take_events(None);
         self.own.abandon();
         self.publish(ConnectionState::Closing);
+        self.link.publish_dropped(self.requests.len() as u64);
         if let Some(fault) = end.fault() {
             self.host.metrics.fault(fault);
         }
-        let (address, counts) = (self.remote.address, self.peer.counts());
+        let address = self.remote.address;
         match self.peer.identity() {
             Some(identity) => {
                 let host = identity.host.as_str();
                 tracing::info!(host, %address, "a Diameter peer is disconnected: {end}");
-                self.host.peers.ended(host, &self.link, counts, end.to_string());
+                self.host.peers.ended(host, &self.link, end.to_string());
             }
             None => tracing::debug!(%address, "a Diameter connection has ended: {end}"),
         }
@@ -215,7 +215,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin, A: Answerer> Connection<S, A> {
     }
 
     fn publish(&self, state: ConnectionState) {
-        self.link.publish(Published { state, counts: *self.peer.counts() });
+        self.link.publish_state(state);
+        self.publish_counts();
+    }
+
+    fn publish_counts(&self) {
+        self.link.publish_counts(self.peer.counts(), &self.requests.answers);
     }
 }
 

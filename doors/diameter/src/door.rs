@@ -1,6 +1,7 @@
 //! The door as its server sees it.
 
 use crate::charging::Charging;
+use crate::door_view::DoorView;
 use crate::metrics::DoorCounts;
 use crate::open_error::OpenError;
 use crate::peer_rule::PeerRule;
@@ -67,6 +68,11 @@ impl DiameterDoor {
     /// Returns the table of its peers.
     pub fn peers(&self) -> Arc<PeerTable> {
         Arc::clone(&self.serving.peers)
+    }
+
+    /// Returns what an operator sees of it.
+    pub fn view(&self) -> DoorView {
+        DoorView { metrics: Arc::clone(&self.serving.metrics), peers: self.peers() }
     }
 
     /// Returns the counters. Those of peers are in the table of peers.

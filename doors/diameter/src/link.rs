@@ -1,5 +1,7 @@
 //! What others see of a connection, and the orders that they give it. The connection itself belongs to its task.
 
+use crate::code_counts::CodeCounts;
+use crate::peer_totals::PeerTotals;
 use futures_util::task::AtomicWaker;
 use scurry_diameter::peer::PeerCounts;
 use std::future::poll_fn;
@@ -36,13 +38,24 @@ impl ConnectionState {
         ConnectionState::Suspect,
         ConnectionState::Closing,
     ];
+
+    /// Returns its name, for labels of metrics.
+    pub const fn name(self) -> &'static str {
+        match self {
+            ConnectionState::Handshake => "handshake",
+            ConnectionState::WaitCapabilities => "wait_capabilities",
+            ConnectionState::Open => "open",
+            ConnectionState::Suspect => "suspect",
+            ConnectionState::Closing => "closing",
+        }
+    }
 }
 
 /// What a connection publishes.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Published {
-    pub(crate) state: ConnectionState,
-    pub(crate) counts: PeerCounts,
+#[derive(Debug, Default)]
+struct Published {
+    state: ConnectionState,
+    totals: PeerTotals,
 }
 
 /// One connection, as its task and all others share it.
@@ -97,16 +110,26 @@ impl Link {
         .await;
     }
 
-    pub(crate) fn published(&self) -> Published {
-        *self.lock()
+    pub(crate) fn state(&self) -> ConnectionState {
+        self.lock().state
     }
 
-    pub(crate) fn publish(&self, published: Published) {
-        *self.lock() = published;
+    pub(crate) fn totals(&self) -> PeerTotals {
+        self.lock().totals.clone()
     }
 
-    pub(crate) fn publish_counts(&self, counts: &PeerCounts) {
-        self.lock().counts = *counts;
+    pub(crate) fn publish_state(&self, state: ConnectionState) {
+        self.lock().state = state;
+    }
+
+    pub(crate) fn publish_counts(&self, counts: &PeerCounts, answers: &CodeCounts) {
+        let mut published = self.lock();
+        published.totals.counts = *counts;
+        published.totals.answers.clone_from(answers);
+    }
+
+    pub(crate) fn publish_dropped(&self, dropped_answers: u64) {
+        self.lock().totals.dropped_answers = dropped_answers;
     }
 
     fn lock(&self) -> MutexGuard<'_, Published> {

@@ -56,6 +56,24 @@ impl ConnectionFault {
         ConnectionFault::WriteTimeout,
         ConnectionFault::Watchdog,
     ];
+
+    /// Returns its name, for labels of metrics.
+    pub const fn name(self) -> &'static str {
+        match self {
+            ConnectionFault::TooMany => "too_many",
+            ConnectionFault::TooManyUnidentified => "too_many_unidentified",
+            ConnectionFault::Tls => "tls",
+            ConnectionFault::NoCapabilities => "no_capabilities",
+            ConnectionFault::BeforeCapabilities => "before_capabilities",
+            ConnectionFault::UnknownPeer => "unknown_peer",
+            ConnectionFault::ElectionLost => "election_lost",
+            ConnectionFault::Refused => "refused",
+            ConnectionFault::Frame => "frame",
+            ConnectionFault::SlowMessage => "slow_message",
+            ConnectionFault::WriteTimeout => "write_timeout",
+            ConnectionFault::Watchdog => "watchdog",
+        }
+    }
 }
 
 /// Number of answers by command and Result-Code.
@@ -128,7 +146,7 @@ impl DoorMetrics {
     /// Counts an answer, and how long it took if it was asked of the store.
     pub(crate) fn answered(&self, command: u32, result: ResultCode, duration_us: Option<u64>) {
         let mut answers = self.answers();
-        let key = (command_name(command), result);
+        let key = (CommandKind::of(command).name(), result);
         let has_room = answers.counts.len() < ANSWERS_MAX || answers.counts.contains_key(&key);
         *answers.counts.entry(if has_room { key } else { OTHER_ANSWER }).or_default() += 1;
         if let Some(duration_us) = duration_us {
@@ -139,7 +157,7 @@ impl DoorMetrics {
     pub(crate) fn snapshot(&self) -> DoorCounts {
         let mut connections = [0; ConnectionState::ALL.len()];
         for link in self.links().values() {
-            connections[link.published().state as usize] += 1;
+            connections[link.state() as usize] += 1;
         }
         let answers = self.answers();
         DoorCounts {
@@ -162,19 +180,6 @@ impl DoorMetrics {
 
 /// Where answers are counted for which there is no room.
 const OTHER_ANSWER: (&str, ResultCode) = ("other", ResultCode(0));
-
-/// Returns the label of a command.
-fn command_name(code: u32) -> &'static str {
-    match CommandKind::of(code) {
-        CommandKind::CapabilitiesExchange => "capabilities-exchange",
-        CommandKind::DeviceWatchdog => "device-watchdog",
-        CommandKind::DisconnectPeer => "disconnect-peer",
-        CommandKind::CreditControl => "credit-control",
-        CommandKind::ReAuth => "re-auth",
-        CommandKind::AbortSession => "abort-session",
-        CommandKind::Other => "other",
-    }
-}
 
 #[cfg(test)]
 mod tests {

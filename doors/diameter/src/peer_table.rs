@@ -4,6 +4,7 @@ mod known;
 
 use crate::clock::utc_ms;
 use crate::link::{ConnectionState, Link};
+use crate::own_counts::OwnCounts;
 use crate::own_request::{OwnRequest, Posted, RequestOutcome};
 use crate::peer_rule::{PEERS_MAX, PeerRule};
 use crate::peer_view::PeerView;
@@ -40,6 +41,8 @@ struct Peers {
     known: BTreeMap<String, Known>,
     /// Totals of peers that are not remembered any more.
     forgotten: PeerCounts,
+    /// Requests to clients that are no peers.
+    to_strangers: OwnCounts,
 }
 
 impl PeerTable {
@@ -86,12 +89,12 @@ impl PeerTable {
     }
 
     /// Notes the end of a connection that was admitted.
-    pub(crate) fn ended(&self, host: &str, link: &Link, counts: &PeerCounts, why: String) {
-        let mut peers = self.peers();
+    pub(crate) fn ended(&self, host: &str, link: &Link, why: String) {
+        let (mut peers, totals) = (self.peers(), link.totals());
         let Some(known) = peers.known.get_mut(&key(host)) else {
-            return peers.forgotten.add(counts);
+            return peers.forgotten.add(&totals.counts);
         };
-        known.totals.add(counts);
+        known.totals.add(&totals);
         if known.connected.as_ref().is_some_and(|connected| connected.link.id == link.id) {
             known.connected = None;
             known.last_error = Some(why);
@@ -109,7 +112,7 @@ impl PeerTable {
     pub fn totals(&self) -> PeerCounts {
         let peers = self.peers();
         let mut totals = peers.forgotten;
-        peers.known.values().for_each(|known| totals.add(&known.counts()));
+        peers.known.values().for_each(|known| totals.add(&known.all_totals().counts));
         totals
     }
 
@@ -125,12 +128,30 @@ impl PeerTable {
         self.peers().way_to(host).is_some()
     }
 
+    /// Returns what became of requests to clients that are no peers and behind no relay.
+    pub(crate) fn requests_to_strangers(&self) -> OwnCounts {
+        self.peers().to_strangers.clone()
+    }
+
     /// Sends a request of this server to the client of a session: over its own connection, or over that of a relay.
-    /// It is sent when the future is first polled.
+    /// It is sent when the future is first polled, and counted when its outcome is known.
     pub async fn request(&self, request: OwnRequest) -> RequestOutcome {
-        let Some(connection) = self.peers().way_to(&request.host) else {
-            return RequestOutcome::NotConnected;
+        let (action, way) = (request.action, self.peers().way_to(&request.host));
+        let (peer, connection) = match way {
+            Some((peer, connection)) => (peer, Some(connection)),
+            None => (key(&request.host), None),
         };
+        let outcome = match connection {
+            None => RequestOutcome::NotConnected,
+            Some(connection) => PeerTable::send(request, &connection).await,
+        };
+        let mut peers = self.peers();
+        let Peers { known, to_strangers, .. } = &mut *peers;
+        known.get_mut(&peer).map_or(to_strangers, |known| &mut known.own).note(action, outcome);
+        outcome
+    }
+
+    async fn send(request: OwnRequest, connection: &mpsc::Sender<Posted>) -> RequestOutcome {
         let (outcome, heard) = oneshot::channel();
         match connection.try_send(Posted { request, outcome }) {
             Ok(()) => heard.await.unwrap_or(RequestOutcome::Unanswered),
@@ -193,14 +214,18 @@ impl Peers {
         known.since_ms = utc_ms();
     }
 
-    /// Returns the way to a client: its own connection, or that of a relay.
-    fn way_to(&self, host: &str) -> Option<mpsc::Sender<Posted>> {
-        let own = self.known.get(&key(host)).and_then(|known| known.connected.as_ref());
-        let is_open = |connected: &&Connected| {
-            connected.is_relay && connected.link.published().state == ConnectionState::Open
+    /// Returns the way to a client: its own connection, or that of a relay, with the key of the peer.
+    fn way_to(&self, host: &str) -> Option<(String, mpsc::Sender<Posted>)> {
+        let connected = |(key, known): (&'_ String, &'_ Known)| {
+            known.connected.as_ref().map(|connected| (key.clone(), connected.requests.clone()))
         };
-        let mut all = self.known.values().filter_map(|known| known.connected.as_ref());
-        own.or_else(|| all.find(is_open)).map(|connected| connected.requests.clone())
+        let is_relay = |(_, known): &(&String, &Known)| {
+            known.connected.as_ref().is_some_and(|connected| {
+                connected.is_relay && connected.link.state() == ConnectionState::Open
+            })
+        };
+        let own = self.known.get_key_value(&key(host)).and_then(connected);
+        own.or_else(|| self.known.iter().find(is_relay).and_then(connected))
     }
 
     /// Forgets those absent peers without a rule that are absent for longest, until there is room.
@@ -213,7 +238,7 @@ impl Peers {
             let oldest = known.iter().filter(is_gone).min_by_key(|(_, known)| known.since_ms);
             let Some(oldest) = oldest.map(|(key, _)| key.clone()) else { return };
             if let Some(gone) = self.known.remove(&oldest) {
-                self.forgotten.add(&gone.totals);
+                self.forgotten.add(&gone.totals.counts);
             }
         }
     }

@@ -1,6 +1,8 @@
 //! One peer, as operators see it.
 
-use scurry_diameter::peer::PeerCounts;
+use crate::own_counts::OwnCounts;
+use crate::peer_totals::PeerTotals;
+use scurry_diameter::peer::{CommandKind, PeerError};
 use std::net::SocketAddr;
 
 /// Whether a peer is connected.
@@ -14,6 +16,22 @@ pub enum PeerState {
     Suspect,
     /// Its connection ends.
     Closing,
+}
+
+impl PeerState {
+    /// All states.
+    pub const ALL: [PeerState; 4] =
+        [PeerState::Absent, PeerState::Open, PeerState::Suspect, PeerState::Closing];
+
+    /// Returns its name, for labels of metrics.
+    pub const fn name(self) -> &'static str {
+        match self {
+            PeerState::Absent => "absent",
+            PeerState::Open => "open",
+            PeerState::Suspect => "suspect",
+            PeerState::Closing => "closing",
+        }
+    }
 }
 
 /// One peer.
@@ -30,9 +48,28 @@ pub struct PeerView {
     /// True if it is or was connected over TLS.
     pub tls: bool,
     /// Totals of all its connections since the door was opened.
-    pub counts: PeerCounts,
+    pub totals: PeerTotals,
+    /// What became of this server's requests to it, or over its connection.
+    pub own: OwnCounts,
     /// Why its last connection has ended or was refused.
     pub last_error: Option<String>,
     /// Since when it is connected or absent, ms since 1970.
     pub since_ms: u64,
+}
+
+impl PeerView {
+    /// Returns the number of its requests, by the name of the command.
+    pub fn requests(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        CommandKind::ALL.map(CommandKind::name).into_iter().zip(self.totals.counts.requests_in)
+    }
+
+    /// Returns the number of this server's requests to it, by the name of the command.
+    pub fn own_requests(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        CommandKind::ALL.map(CommandKind::name).into_iter().zip(self.totals.counts.requests_out)
+    }
+
+    /// Returns what went wrong on its connections, by name.
+    pub fn errors(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        PeerError::ALL.map(PeerError::name).into_iter().zip(self.totals.counts.errors)
+    }
 }

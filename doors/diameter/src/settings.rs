@@ -177,7 +177,12 @@ impl Settings {
         if !(WATCHDOG_S_MIN..=WATCHDOG_S_MAX).contains(&self.watchdog_s) {
             return Err(SettingsError::Watchdog(WATCHDOG_S_MIN, WATCHDOG_S_MAX));
         }
+        let ms = |value| usize::try_from(value).unwrap_or(usize::MAX);
         for (name, value, min) in [
+            ("answer_ms", ms(self.answer_ms), 1),
+            ("capabilities_ms", ms(self.capabilities_ms), 1),
+            ("message_ms", ms(self.message_ms), 1),
+            ("write_ms", ms(self.write_ms), 1),
             ("connections_max", self.connections_max, 1),
             ("unidentified_max", self.unidentified_max, 1),
             ("requests_max", self.requests_max, 1),

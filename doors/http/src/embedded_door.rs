@@ -1,11 +1,13 @@
 //! The HTTP door that runs in the process of an engine: its routes, its readiness and its metrics.
 
+use crate::diameter;
 use crate::routes::charged;
 use axum::Router;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
 use axum::routing::get;
+use scurry_door_diameter::DoorView;
 use scurry_door_json::{DirectCharging, Retry, refused};
 use scurry_http::{DoorMetrics, Gate, Problem, RequestHandler, front, metrics_history};
 use scurry_resp::table::Role;
@@ -21,17 +23,21 @@ pub(crate) struct EmbeddedDoor {
     inside: CoreAccess,
     store: Arc<dyn Service>,
     traffic: Arc<DoorMetrics>,
+    /// The Diameter door of the server, if it has one.
+    diameter: Option<DoorView>,
 }
 
 pub(crate) fn routes(
     inside: CoreAccess,
+    diameter: Option<DoorView>,
     gate: &Arc<Gate>,
     traffic: &Arc<DoorMetrics>,
     runtime: &Handle,
 ) -> RequestHandler {
     let store: Arc<dyn Service> = Arc::new(Engine::beside(&inside, runtime));
     let (own, way) = (Arc::clone(traffic), Arc::clone(&store));
-    let beside = Arc::new(EmbeddedDoor { inside, store: way, traffic: own });
+    let peers = diameter.clone().map(|view| diameter::routes(view, gate));
+    let beside = Arc::new(EmbeddedDoor { inside, store: way, traffic: own, diameter });
     let kept = Arc::clone(&beside);
     // Samples the same page for the console's history.
     let past = metrics_history::keep(gate, runtime, move || {
@@ -41,6 +47,7 @@ pub(crate) fn routes(
     let guarded = Router::new().route("/metrics", get(metrics));
     let own = gate.guard(Role::Read, guarded).route("/readyz", get(ready)).with_state(beside);
     let own = own.merge(past).merge(charged(&store, gate));
+    let own = peers.into_iter().fold(own, Router::merge);
     let hint = |_: &str| "see /v1/openapi.json, /metrics and the console at /";
     RequestHandler::new(
         Some(Box::new(DirectCharging::new(&store, gate, traffic))),
@@ -58,6 +65,9 @@ impl EmbeddedDoor {
     async fn page(&self) -> Result<String, Problem> {
         let measurement = self.measure().await?;
         let mut page = measurement.page();
+        if let Some(view) = &self.diameter {
+            diameter::show(view, &mut page);
+        }
         self.traffic.show(&mut page, measurement.certificates());
         Ok(page.into_text())
     }

@@ -1,6 +1,7 @@
 //! The HTTP doors of the binary: which routes stand on one port, and the settings of that port. [`open`] opens a door
 //! to nodes of entities, to a store, or to both; [`open_beside`] one to the server in the same process.
 
+mod diameter;
 mod embedded_door;
 mod open;
 mod open_error;
@@ -9,6 +10,7 @@ mod settings;
 mod shared;
 mod status;
 
+pub use diameter::open_beside_diameter;
 pub use open::{open, open_beside};
 pub use open_error::OpenError;
 pub use scurry_door_entities::EntitySettings;

@@ -6,6 +6,7 @@ use crate::open_error::OpenError;
 use crate::routes;
 use crate::settings::Settings;
 use crate::shared::Shared;
+use scurry_door_diameter::DoorView;
 use scurry_door_entities::EntityStore;
 use scurry_http::{Door, DoorSettings, Gate, Opening, StartError};
 use scurry_server::CoreAccess;
@@ -41,15 +42,20 @@ pub fn open(settings: Settings) -> Result<Door, OpenError> {
     Ok(opening.serve(&front, ways, traffic)?)
 }
 
-/// Opens a door for the server in this process that `inside` belongs to.
+/// Opens a door for the server in this process that `inside` belongs to. `diameter` is the Diameter door of the server,
+/// if it has one.
 ///
 /// # Errors
 /// When it must not or cannot listen. The error says what to do about it.
-pub fn open_beside(front: &DoorSettings, inside: CoreAccess) -> Result<Door, StartError> {
+pub fn open_beside(
+    front: &DoorSettings,
+    inside: CoreAccess,
+    diameter: Option<DoorView>,
+) -> Result<Door, StartError> {
     let gate = Gate::new(front)?;
     let opening = Opening::listen(front, lower_priority)?;
     let traffic = opening.traffic("charging");
-    let ways = embedded_door::routes(inside, &gate, &traffic, opening.runtime());
+    let ways = embedded_door::routes(inside, diameter, &gate, &traffic, opening.runtime());
     opening.serve(front, ways, traffic)
 }
 

@@ -178,20 +178,38 @@ impl Options {
             ensure!(self.http_hosts.is_none(), "--http-hosts is for --http-listen");
             return Ok(None);
         };
-        let connections_max =
-            self.http_max_clients.map_or(HTTP_CLIENTS_DEFAULT, |clients| clients.0);
-        Ok(Some(DoorSettings {
-            listen: listen.0,
+        let (tls, users) = (settings.tls.clone(), Arc::clone(&settings.users));
+        Ok(Some(self.door_settings(listen.0, tls, users)))
+    }
+
+    /// Returns the settings of an HTTP door beside a door that is a process of its own. Its users and TLS are those of
+    /// the file.
+    pub(crate) fn front_alone(&self, listen: SocketAddr) -> Result<DoorSettings> {
+        let open_access_option = "allow_open_access_without_password in the settings";
+        let settings = self.door_settings(listen, self.tls()?, Arc::new(self.users()?));
+        Ok(DoorSettings { open_access_option, ..settings })
+    }
+
+    fn door_settings(
+        &self,
+        listen: SocketAddr,
+        tls: Option<TlsSettings>,
+        users: Arc<Users>,
+    ) -> DoorSettings {
+        DoorSettings {
+            listen,
             listen_option: "--http-listen",
-            connections_max,
+            connections_max: self
+                .http_max_clients
+                .map_or(HTTP_CLIENTS_DEFAULT, |clients| clients.0),
             threads: 1,
-            tls: settings.tls.clone(),
-            users: Arc::clone(&settings.users),
-            open_access_allowed: settings.open_access_allowed,
+            tls,
+            users,
+            open_access_allowed: self.allow_open_access_without_password.unwrap_or(false),
             open_access_option: "--allow-open-access-without-password",
             hosts: self.http_hosts.clone().unwrap_or_default(),
             hosts_option: "--http-hosts",
-        }))
+        }
     }
 
     /// Returns the settings of the Diameter door and its table of services. None if it is not enabled.
@@ -240,7 +258,7 @@ impl Options {
     }
 
     /// Returns the default user with its password, and the users of the file.
-    pub(super) fn users(&self) -> Result<Users> {
+    pub(crate) fn users(&self) -> Result<Users> {
         let password = self.requirepass.as_deref().map(|text| {
             Password::new(text).context("the password must have 1 to 512 bytes (--requirepass)")
         });

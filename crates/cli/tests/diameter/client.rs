@@ -128,8 +128,13 @@ impl Client {
         (has_some || !self.input.is_empty()).then(|| self.receive()).flatten()
     }
 
-    /// Sends Device-Watchdog, and receives its answer.
-    pub(crate) fn watchdog(&mut self) {
+    /// Returns the stream.
+    pub(crate) fn stream(&mut self) -> &mut TcpStream {
+        &mut self.stream
+    }
+
+    /// Returns the bytes of a Device-Watchdog-Request.
+    pub(crate) fn watchdog_request(&self) -> Vec<u8> {
         let header = Header {
             flags: Flags(Flags::REQUEST),
             command: command::DEVICE_WATCHDOG,
@@ -141,7 +146,12 @@ impl Client {
         let mut request = MessageWriter::begin(&mut out, header);
         Origin::new(&self.host, "example", None).write(&mut request);
         request.finish();
-        self.send(&out);
+        out
+    }
+
+    /// Sends Device-Watchdog, and receives its answer.
+    pub(crate) fn watchdog(&mut self) {
+        self.send(&self.watchdog_request());
         let answer = text(&self.receive().expect("an answer"));
         assert!(answer.starts_with("280 Result-Code=2001"), "{answer}");
     }

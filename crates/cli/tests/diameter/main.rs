@@ -1,12 +1,16 @@
 //! The Diameter door as a process, asked by a client of these tests over real sockets, before real stores.
 
+#[path = "../http/page.rs"]
 mod bytes;
 mod charging;
 mod client;
 mod doors;
 mod freediameter;
+mod metrics;
 mod notices;
 mod otp;
+#[path = "../http/page.rs"]
+mod page;
 mod peers;
 mod python;
 mod replays;

@@ -1,5 +1,6 @@
 //! Servers and doors as processes, and commands to servers.
 
+use crate::page::Page;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::io::{BufRead, BufReader};
@@ -9,9 +10,8 @@ use std::thread;
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// How long a test waits for a line of a log: longer than any pause of the machine.
-const PATIENCE_MS: u64 = 120_000;
-const STEP_MS: u64 = 5;
+/// How long a test waits for an answer or a line of a log: longer than any pause of the machine.
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A process of this build, stopped when dropped.
 pub(crate) struct Process {
@@ -20,6 +20,8 @@ pub(crate) struct Process {
     pub(crate) port: u16,
     /// Port of the Diameter door; 0 for a store alone.
     pub(crate) diameter: u16,
+    /// Port of the HTTP door; 0 without one.
+    pub(crate) http: u16,
     log: Arc<Mutex<String>>,
     /// Settings file.
     pub(crate) files: TempDir,
@@ -66,7 +68,7 @@ impl Process {
         let mut child =
             command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the binary starts");
         let mut lines = BufReader::new(child.stderr.take().expect("stderr is piped"));
-        let (mut port, mut said) = (0, String::new());
+        let (mut port, mut http, mut said) = (0, 0, String::new());
         let diameter = loop {
             let begin = said.len();
             lines.read_line(&mut said).expect("a line is read");
@@ -77,6 +79,8 @@ impl Process {
             }
             if let Some(rest) = line.strip_prefix("listening on 127.0.0.1:") {
                 port = rest.parse().expect("a port");
+            } else if let Some((_, rest)) = line.split_once("http://127.0.0.1:") {
+                http = rest.split(' ').next().expect("a port").parse().expect("a port");
             } else if let Some(rest) = line.strip_prefix("diameter listening on 127.0.0.1:") {
                 break rest.parse().expect("a port");
             }
@@ -91,7 +95,7 @@ impl Process {
                 line.clear();
             }
         });
-        Ok(Process { child, port, diameter, log, files })
+        Ok(Process { child, port, diameter, http, log, files })
     }
 
     /// Returns the lines that it has logged since it was ready.
@@ -101,13 +105,38 @@ impl Process {
 
     /// Waits until the log has these words.
     pub(crate) fn wait_for_log(&self, words: &str) {
-        for _ in 0..PATIENCE_MS / STEP_MS {
+        for _ in 0..12_000 {
             if self.log().contains(words) {
                 return;
             }
-            thread::sleep(Duration::from_millis(STEP_MS)); // tidy: allow (until the log has it)
+            thread::sleep(Duration::from_millis(10)); // tidy: allow (until the log has it)
         }
         panic!("no {words:?} in the log: {}", self.log());
+    }
+
+    /// Returns status and body of a GET from the HTTP door.
+    pub(crate) fn get(&self, path: &str) -> (u16, String) {
+        let config = ureq::Agent::config_builder().http_status_as_error(false);
+        let agent: ureq::Agent = config.timeout_global(Some(PATIENCE)).build().into();
+        let answer = agent.get(format!("http://127.0.0.1:{}{path}", self.http)).call();
+        let mut answer = answer.expect("an answer");
+        let body = answer.body_mut().read_to_string().expect("text");
+        (answer.status().as_u16(), body)
+    }
+
+    /// Waits until this holds for the metrics, and returns the page.
+    pub(crate) fn metrics_when(&self, what: &str, holds: impl Fn(&Page) -> bool) -> Page {
+        let mut page = Page(String::new());
+        for _ in 0..6_000 {
+            let (status, text) = self.get("/metrics");
+            assert_eq!(status, 200, "{text}");
+            page = Page(text);
+            if holds(&page) {
+                return page;
+            }
+            thread::sleep(Duration::from_millis(10)); // tidy: allow (the door has to get there)
+        }
+        panic!("this does not happen: {what}: {}", page.0);
     }
 
     pub(crate) fn signal(&self, signal: Signal) {

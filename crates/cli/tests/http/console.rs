@@ -1,8 +1,9 @@
 //! The console, operated in a headless Chromium by testing/console.
 
 use crate::node::keeping;
+use crate::page::Page;
 use crate::proxy::{Way, proxy};
-use crate::store::{Page, Store};
+use crate::store::Store;
 use crate::support::Door;
 use serde_json::json;
 use std::collections::BTreeSet;

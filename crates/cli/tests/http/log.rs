@@ -2,7 +2,8 @@
 //! replies wait for the log are executed, so that the next sync covers them. Requests for a failed log are refused, and
 //! others do not wait for it.
 
-use crate::store::{Page, Store, command, say};
+use crate::page::Page;
+use crate::store::{Store, command, say};
 use std::thread;
 use tempfile::TempDir;
 

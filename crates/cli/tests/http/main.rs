@@ -33,6 +33,7 @@ mod names;
 mod node;
 mod one_order;
 mod options;
+mod page;
 mod process;
 mod proxy;
 #[path = "../server/random.rs"]

@@ -2,34 +2,20 @@
 
 use crate::console::free_port;
 use crate::node::keeping;
-use crate::store::{Page, Store};
+use crate::page::Page;
+use crate::store::Store;
 use crate::support::Door;
 use redis::{RedisResult, Value};
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::net::TcpStream;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 fn ask(connection: &mut redis::Connection, line: &str) -> RedisResult<Value> {
     let mut words = line.split(' ');
     let mut command = redis::cmd(words.next().expect("a word"));
     command.arg(words.collect::<Vec<&str>>());
     command.query(connection)
-}
-
-/// Runs `promtool check metrics`: format and naming conventions.
-fn lint(page: &str) {
-    let mut linter = Command::new("promtool")
-        .args(["check", "metrics"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("no promtool: run scripts/install-tools.sh tests");
-    linter.stdin.take().expect("stdin").write_all(page.as_bytes()).expect("it reads");
-    let output = linter.wait_with_output().expect("it ends");
-    let said = [&output.stdout[..], &output.stderr].concat();
-    assert!(output.status.success() && said.is_empty(), "{}", String::from_utf8_lossy(&said));
 }
 
 #[test]
@@ -152,7 +138,7 @@ fn the_linter_of_prometheus_finds_no_fault() {
     ask(&mut client, "SCUR.CREATE a BUCKET main cent 1000").expect("it is made");
     assert_eq!(store.get("/nowhere").0, 404);
     let first = store.metrics();
-    lint(&first.0);
+    first.lint();
     let counted = store.metrics().sum("scurry_http_requests_total", &[("route", "/metrics")]);
     assert_eq!(counted, 1.0, "the page before this one");
     assert_eq!(
@@ -167,7 +153,7 @@ fn the_linter_of_prometheus_finds_no_fault() {
     let (status, body) = door.get("/metrics");
     assert_eq!(status, 200);
     let page = Page(String::from_utf8(body).expect("text"));
-    lint(&page.0);
+    page.lint();
     for (labels, count) in [
         (&[("route", "/v0/entity"), ("method", "PUT"), ("status", "201")][..], 1.0),
         (&[("route", "/v0/entity"), ("method", "GET"), ("status", "200")], 1.0),
@@ -179,6 +165,13 @@ fn the_linter_of_prometheus_finds_no_fault() {
     assert_eq!(timed, 3.0);
     assert_eq!(page.sum("scurry_http_node_state", &[("state", "ready")]), 1.0);
     assert_eq!(page.sum("scurry_http_ready", &[]), 1.0);
+}
+
+#[test]
+fn without_a_diameter_door_there_is_nothing_of_it() {
+    let store = Store::start(&[]);
+    assert_eq!(store.get("/v1/console/diameter").0, 404);
+    assert!(!store.metrics().0.contains("diameter"));
 }
 
 #[test]
@@ -305,10 +298,11 @@ fn are_there<'q>(queries: impl Iterator<Item = &'q str>, least: usize) {
         asked.extend(words.filter(|word| word.contains("scurry_") || word.starts_with("process_")));
     }
     assert!(asked.len() > least, "{asked:?}");
-    // A node of a group has all metrics of a store of one machine.
-    let store = Store::start_group(&["--replicate", &format!("127.0.0.1:{}", free_port())]);
+    // A node of a group with a Diameter door has all metrics of a store of one machine.
+    let nodes = format!("127.0.0.1:{}", free_port());
+    let store = Store::start_group(&["--replicate", &nodes, "--diameter-listen", "127.0.0.1:0"]);
     let page = store.metrics();
-    lint(&page.0);
+    page.lint();
     for name in asked {
         let base = ["_bucket", "_sum", "_count"].iter().find_map(|part| name.strip_suffix(part));
         let is_histogram =

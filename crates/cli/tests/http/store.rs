@@ -1,5 +1,6 @@
 //! A store with its HTTP door: `scurry serve --http-listen`.
 
+use crate::page::Page;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::fmt::Write as _;
@@ -169,29 +170,6 @@ impl Drop for Store {
         // It may have ended already; in both cases it is gone afterwards.
         let _ = self.child.kill();
         let _ = self.child.wait();
-    }
-}
-
-/// Metrics as text.
-pub(crate) struct Page(pub(crate) String);
-
-impl Page {
-    /// Returns the sum of all samples of a name with these labels.
-    pub(crate) fn sum(&self, name: &str, labels: &[(&str, &str)]) -> f64 {
-        let own = |line: &&str| {
-            let rest = line.strip_prefix(name);
-            rest.is_some_and(|rest| rest.starts_with([' ', '{']))
-                && labels.iter().all(|(key, value)| line.contains(&format!("{key}=\"{value}\"")))
-        };
-        let value = |line: &str| line.rsplit(' ').next().and_then(|text| text.parse::<f64>().ok());
-        self.0.lines().filter(own).map(|line| value(line).expect("a number")).sum()
-    }
-
-    /// Reports whether a metric of this name is announced.
-    pub(crate) fn has(&self, name: &str) -> bool {
-        self.0.lines().any(|line| {
-            line.strip_prefix("# TYPE ").is_some_and(|rest| rest.split(' ').next() == Some(name))
-        })
     }
 }
 

@@ -33,6 +33,20 @@ impl CommandKind {
         CommandKind::Other,
     ];
 
+    /// Returns its name, for labels of metrics.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            CommandKind::CapabilitiesExchange => "capabilities-exchange",
+            CommandKind::DeviceWatchdog => "device-watchdog",
+            CommandKind::DisconnectPeer => "disconnect-peer",
+            CommandKind::CreditControl => "credit-control",
+            CommandKind::ReAuth => "re-auth",
+            CommandKind::AbortSession => "abort-session",
+            CommandKind::Other => "other",
+        }
+    }
+
     /// Returns the kind of a command code.
     #[must_use]
     pub const fn of(code: u32) -> CommandKind {
@@ -78,6 +92,20 @@ impl PeerError {
         PeerError::TableFull,
         PeerError::Suspected,
     ];
+
+    /// Returns its name, for labels of metrics.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            PeerError::Frame => "frame",
+            PeerError::WrongState => "wrong_state",
+            PeerError::Refused => "refused",
+            PeerError::UnaskedAnswer => "unasked_answer",
+            PeerError::Unanswered => "unanswered",
+            PeerError::TableFull => "table_full",
+            PeerError::Suspected => "watchdog",
+        }
+    }
 }
 
 /// Totals of one connection. The arrays of messages are in the order of [`CommandKind::ALL`], errors in that of

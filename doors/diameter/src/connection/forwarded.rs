@@ -4,7 +4,6 @@ use crate::own_request::{OwnRequest, RequestOutcome};
 use crate::peer_table::PeerTable;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
-use scurry_diameter::peer::Peer;
 use scurry_diameter::{Header, Origin, ResultCode, ServerRequest};
 use std::future::Future;
 use std::pin::Pin;
@@ -52,7 +51,6 @@ impl Forwarded {
     /// Writes the next answer that is ready. Returns its command and result; None if there is none.
     pub(super) fn poll_answer(
         &mut self,
-        peer: &mut Peer,
         origin: &Origin,
         out: &mut Vec<u8>,
         task: &mut Context<'_>,
@@ -61,7 +59,6 @@ impl Forwarded {
         let (header, own, outcome) = ready;
         let (result, text) = answer(outcome);
         own.message().write_answer(out, &header, origin, (result, text));
-        peer.answer_sent(header.command);
         Some((header.command, result))
     }
 }

@@ -36,11 +36,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin, A: Answerer> Connection<S, A> {
             let has_read = self.poll_read(now_us, task);
             let has_ticked = self.poll_timer(now_ms, task);
             if !(has_written || has_read || has_ticked) {
-                self.link.publish_counts(self.peer.counts());
+                self.publish_counts();
                 return Poll::Pending;
             }
         }
-        self.link.publish_counts(self.peer.counts());
+        self.publish_counts();
         task.waker().wake_by_ref();
         Poll::Pending
     }

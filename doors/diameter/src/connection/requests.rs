@@ -2,6 +2,7 @@
 
 use super::forwarded::Forwarded;
 use crate::answerer::{AnswerFuture, Answerer, FormedAnswer};
+use crate::code_counts::CodeCounts;
 use crate::host::Host;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
@@ -46,6 +47,8 @@ pub(super) struct Requests<A: Answerer> {
     scratch: Scratch,
     under_way: FuturesUnordered<UnderWay<A::Answer>>,
     forwarded: Forwarded,
+    /// Answers by Result-Code.
+    pub(super) answers: CodeCounts,
     /// True when the door ends: new requests are refused.
     pub(super) is_draining: bool,
 }
@@ -57,8 +60,13 @@ impl<A: Answerer> Requests<A> {
             scratch: Scratch::default(),
             under_way: FuturesUnordered::new(),
             forwarded: Forwarded::default(),
+            answers: CodeCounts::default(),
             is_draining: false,
         }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.under_way.len()
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -73,25 +81,28 @@ impl<A: Answerer> Requests<A> {
         peer: &mut Peer,
         out: &mut Vec<u8>,
     ) {
-        let host = &self.host;
+        let Requests { host, scratch, under_way, answers, .. } = self;
         let command = message.header.command;
         let begun = if self.is_draining {
             Err(DRAINING)
-        } else if self.under_way.len() >= host.settings.requests_max {
+        } else if under_way.len() >= host.settings.requests_max {
             Err(TOO_MANY)
         } else {
             let checked = host.destination.check(message);
-            checked.and_then(|()| host.answerer.begin(message, &mut self.scratch))
+            checked.and_then(|()| host.answerer.begin(message, scratch))
         };
         match begun {
-            Ok(answer) => self.under_way.push(UnderWay { answer, command, read_us }),
-            Err(refusal) => refuse(host, message, &refusal, (peer, out)),
+            Ok(answer) => under_way.push(UnderWay { answer, command, read_us }),
+            Err(refusal) => {
+                write_refusal(out, message, &host.origin, &refusal);
+                count(host, answers, peer, (command, refusal.result, None));
+            }
         }
     }
 
     /// Has the client of a session asked (RAR, ASR), or answers at once with a refusal.
     pub(super) fn forward(
-        &self,
+        &mut self,
         message: &Message<'_>,
         may_ask: bool,
         peer: &mut Peer,
@@ -106,7 +117,9 @@ impl<A: Answerer> Requests<A> {
             }),
         };
         if let Err(refusal) = begun {
-            refuse(&self.host, message, &refusal, (peer, out));
+            write_refusal(out, message, &self.host.origin, &refusal);
+            let what = (message.header.command, refusal.result, None);
+            count(&self.host, &mut self.answers, peer, what);
         }
     }
 
@@ -118,29 +131,28 @@ impl<A: Answerer> Requests<A> {
         out: &mut Vec<u8>,
         task: &mut Context<'_>,
     ) -> bool {
-        let origin = &self.host.origin;
-        if let Some((command, result)) = self.forwarded.poll_answer(peer, origin, out, task) {
-            self.host.metrics.answered(command, result, None);
+        let Requests { host, forwarded, answers, .. } = self;
+        if let Some((command, result)) = forwarded.poll_answer(&host.origin, out, task) {
+            count(host, answers, peer, (command, result, None));
             return true;
         }
         let Poll::Ready(Some(ready)) = self.under_way.poll_next_unpin(task) else { return false };
         let (answer, command, read_us) = ready;
-        answer.write(&self.host.origin, out);
-        peer.answer_sent(command);
+        answer.write(&host.origin, out);
         let duration_us = now_us.saturating_sub(read_us);
-        self.host.metrics.answered(command, answer.result(), Some(duration_us));
+        count(host, answers, peer, (command, answer.result(), Some(duration_us)));
         true
     }
 }
 
-fn refuse<A>(
+/// Counts an answer that is written: its command, its Result-Code, and how long it took, µs.
+fn count<A>(
     host: &Host<A>,
-    message: &Message<'_>,
-    refusal: &Refusal<'_>,
-    (peer, out): (&mut Peer, &mut Vec<u8>),
+    answers: &mut CodeCounts,
+    peer: &mut Peer,
+    (command, result, duration_us): (u32, ResultCode, Option<u64>),
 ) {
-    let command = message.header.command;
-    write_refusal(out, message, &host.origin, refusal);
     peer.answer_sent(command);
-    host.metrics.answered(command, refusal.result, None);
+    answers.note(result);
+    host.metrics.answered(command, result, duration_us);
 }

@@ -2,9 +2,11 @@
 
 use crate::clock::utc_ms;
 use crate::link::{ConnectionState, Link};
+use crate::own_counts::OwnCounts;
 use crate::own_request::Posted;
+use crate::peer_totals::PeerTotals;
 use crate::peer_view::{PeerState, PeerView};
-use scurry_diameter::peer::{PeerCounts, PeerIdentity};
+use scurry_diameter::peer::PeerIdentity;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use tokio::sync::mpsc;
@@ -24,7 +26,7 @@ impl Connected {
     pub(super) fn gives_way(&self, other: &PeerIdentity) -> bool {
         let has_restarted =
             matches!((self.state_id, other.state_id), (Some(own), Some(other)) if own < other);
-        match self.link.published().state {
+        match self.link.state() {
             ConnectionState::Suspect | ConnectionState::Closing => true,
             ConnectionState::Handshake
             | ConnectionState::WaitCapabilities
@@ -42,7 +44,9 @@ pub(super) struct Known {
     pub(super) tls: bool,
     pub(super) connected: Option<Connected>,
     /// Totals of the connections that have ended.
-    pub(super) totals: PeerCounts,
+    pub(super) totals: PeerTotals,
+    /// What became of requests to it.
+    pub(super) own: OwnCounts,
     pub(super) last_error: Option<String>,
     pub(super) since_ms: u64,
 }
@@ -55,23 +59,24 @@ impl Known {
             address: None,
             tls: false,
             connected: None,
-            totals: PeerCounts::default(),
+            totals: PeerTotals::default(),
+            own: OwnCounts::default(),
             last_error: None,
             since_ms: utc_ms(),
         }
     }
 
     /// Returns the totals of all its connections.
-    pub(super) fn counts(&self) -> PeerCounts {
-        let mut counts = self.totals;
+    pub(super) fn all_totals(&self) -> PeerTotals {
+        let mut totals = self.totals.clone();
         if let Some(connected) = &self.connected {
-            counts.add(&connected.link.published().counts);
+            totals.add(&connected.link.totals());
         }
-        counts
+        totals
     }
 
     pub(super) fn view(&self) -> PeerView {
-        let state = self.connected.as_ref().map(|connected| connected.link.published().state);
+        let state = self.connected.as_ref().map(|connected| connected.link.state());
         PeerView {
             host: self.host.clone(),
             realm: self.realm.clone(),
@@ -87,7 +92,8 @@ impl Known {
                 ) => PeerState::Open,
             },
             tls: self.tls,
-            counts: self.counts(),
+            totals: self.all_totals(),
+            own: self.own.clone(),
             last_error: self.last_error.clone(),
             since_ms: self.since_ms,
         }

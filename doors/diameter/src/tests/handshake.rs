@@ -27,8 +27,8 @@ fn capabilities_watchdogs_and_a_second_exchange_are_answered() {
     wait_for("the peer is absent", || door.peers.views()[0].state == PeerState::Absent);
     let view = door.peers.views().remove(0);
     assert!(view.last_error.expect("a reason").starts_with("the peer disconnects"));
-    assert_eq!((view.counts.requests_in[0], view.counts.answers_out[0]), (2, 2));
-    assert_eq!((view.counts.requests_in[1], view.counts.requests_in[2]), (2, 1));
+    assert_eq!((view.totals.counts.requests_in[0], view.totals.counts.answers_out[0]), (2, 2));
+    assert_eq!((view.totals.counts.requests_in[1], view.totals.counts.requests_in[2]), (2, 1));
     door.close();
 }
 
@@ -65,7 +65,9 @@ fn one_connection_per_peer_unless_the_peer_has_restarted() {
     first.ends();
     restarted.send(&ccr(1));
     assert_eq!(restarted.receive().summary(), (272, Some(2001)));
-    wait_for("both connections are counted", || door.peers.views()[0].counts.requests_in[3] == 2);
+    wait_for("both connections are counted", || {
+        door.peers.views()[0].totals.counts.requests_in[3] == 2
+    });
     assert_eq!(door.peers.views()[0].state, PeerState::Open);
     door.close();
 }
@@ -132,5 +134,26 @@ fn an_answer_that_was_not_asked_for_is_counted() {
     assert_eq!(client.receive().summary(), (280, Some(2001)));
     wait_for("it is counted", || door.peers.totals().errors_of(PeerError::UnaskedAnswer) == 1);
     wait_until(&door, "open", |counts| counts.connections_in(ConnectionState::Open) == 1);
+    door.close();
+}
+
+#[test]
+fn answers_count_for_their_peer_by_code_and_those_that_are_too_late_too() {
+    let answerer = StandIn::new(2);
+    let door = serve(settings(), &answerer);
+    let mut client = Client::open(&door, PGW);
+    let elsewhere = ccr_to(3, "other.example", None);
+    for (request, result) in [(ccr(1), 2001), (ccr(2), 2001), (elsewhere, 3003)] {
+        client.send(&request);
+        assert_eq!(client.receive().summary(), (272, Some(result)));
+    }
+    client.send(&ccr(4));
+    wait_for("it is under way", || answerer.begun() == 3);
+    drop(client);
+    wait_for("the peer is absent", || door.peers.views()[0].state == PeerState::Absent);
+    let totals = door.peers.views().remove(0).totals;
+    let mut codes: Vec<_> = totals.answers.iter().map(|(code, count)| (code.0, count)).collect();
+    codes.sort_unstable();
+    assert_eq!((codes, totals.dropped_answers), (vec![(2001, 2), (3003, 1)], 1));
     door.close();
 }

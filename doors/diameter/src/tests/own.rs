@@ -46,6 +46,18 @@ fn requests_are_answered_by_the_client_or_through_a_relay() {
     relay.send(&answer(&asked.header()));
     let outcome = asking.join().expect("it ends");
     assert_eq!(outcome, RequestOutcome::Answered(ResultCode::SUCCESS));
+    // Each request counts for the peer whose connection it took.
+    let peers = door.peers.views();
+    let answered = |host: &str| {
+        let own = &peers.iter().find(|peer| peer.host == host).expect("it is known").own;
+        own.iter().map(|(_, counts)| counts.answered.iter().collect()).collect::<Vec<Vec<_>>>()
+    };
+    let one = || vec![(ResultCode::SUCCESS, 1)];
+    assert_eq!(answered(PGW), [one(), one()]);
+    assert_eq!(answered("dra.example"), [one(), vec![]]);
+    let strangers = door.peers.requests_to_strangers();
+    let lost: Vec<u64> = strangers.iter().map(|(_, counts)| counts.not_connected).collect();
+    assert_eq!(lost, [1, 0]);
     door.close();
 }
 
@@ -56,6 +68,8 @@ fn a_silent_client_and_one_that_disconnects_leave_requests_unanswered() {
     let asking = ask(&door, PGW, RE_AUTH);
     assert_eq!(client.receive().summary(), (258, None));
     assert_eq!(asking.join().expect("it ends"), RequestOutcome::Unanswered);
+    let unanswered = door.peers.views()[0].own.iter().map(|(_, counts)| counts.unanswered).sum();
+    assert_eq!((unanswered, door.peers.totals().requests_out[4]), (1_u64, 1));
     door.close();
     let door = serve(settings(), &StandIn::open());
     let mut client = Client::open(&door, PGW);

@@ -166,7 +166,7 @@ fn a_silent_peer_is_closed() {
         serving.await.expect("it ends");
         assert_eq!(host.metrics.snapshot().faults_of(ConnectionFault::Watchdog), 1);
         assert_eq!(host.peers.views()[0].state, PeerState::Absent);
-        assert_eq!(host.peers.views()[0].counts.requests_out[1], 1);
+        assert_eq!(host.peers.views()[0].totals.counts.requests_out[1], 1);
         assert_eq!(host.metrics.snapshot().connections_in(ConnectionState::Closing), 1);
     });
 }

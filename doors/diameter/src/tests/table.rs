@@ -1,6 +1,7 @@
 //! The table of peers keeps what it is to keep, and no more.
 
 use super::support::local;
+use crate::code_counts::CodeCounts;
 use crate::link::Link;
 use crate::peer_rule::{PEERS_MAX, PeerRule};
 use crate::peer_table::{Newcomer, PeerTable};
@@ -27,7 +28,8 @@ fn peers_that_are_long_gone_are_forgotten_except_for_their_totals() {
         assert_eq!(table.admit(&identity, &newcomer), Admission::Admit);
         // The first one stays connected.
         if number > 0 {
-            table.ended(&host, &link, &counts, "it has gone".to_owned());
+            link.publish_counts(&counts, &CodeCounts::default());
+            table.ended(&host, &link, "it has gone".to_owned());
         }
     }
     let views = table.views();
