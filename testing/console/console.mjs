@@ -11,6 +11,7 @@
 //        node console.mjs BASE PROFILE no-statement '{"account": ..., "why": ...}'
 //        node console.mjs BASE PROFILE change '{"clerk": TOKEN, "reader": TOKEN, "account": ..., "odd": ...}'
 //        node console.mjs BASE PROFILE group '{"state": ..., "lose": ..., "nodes": {"ADDRESS": [...]}}'
+//        node console.mjs BASE PROFILE diameter '{"HOST": [...]}'
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
 import path from "node:path";
@@ -72,6 +73,7 @@ async function figures(want) {
     }, text => text === amount);
   const cores = await page.locator("#cores tbody tr").count();
   assert.equal(cores, want.cores);
+  assert.equal(await page.locator(".diameter").isVisible(), false, "without a Diameter door");
   for (const chart of ["rate", "latency", "holds", "expired"]) {
     await until(`a line in ${chart}`, () => page.locator(`#${chart} path.line1`).count(), count => count === 1);
     assert.ok(await page.locator(`#${chart}`).getAttribute("aria-labelledby"));
@@ -612,8 +614,34 @@ async function group(want) {
   return { nodes: all.length };
 }
 
+// The peers of a Diameter door: a line for each, those that are connected first; the one that sends requests has a rate.
+async function diameter(want) {
+  await page.goto(base);
+  await until("serving", () => page.locator("#state").textContent(), text => text === "serving");
+  const heads = await until("the peers", () => page.locator("#diameter thead th").allInnerTexts(), heads => heads.length > 0);
+  const lines = () => page.locator("#diameter tbody tr").evaluateAll(all => all.map(line => [...line.cells].map(cell => cell.textContent)));
+  const shown = ["Realm", "State", "Answers by code", "Dropped", "To the peer", "Errors", "Last error"].map(name => heads.indexOf(name));
+  for (const [host, cells] of Object.entries(want))
+    await until(`the peer ${host}`, async () => (await lines()).find(line => line[0] === host), line => line !== undefined && JSON.stringify(shown.map(at => line[at])) === JSON.stringify(cells));
+  const all = await lines();
+  assert.deepEqual(all.map(line => line[heads.indexOf("State")]), ["open", "absent"]);
+  for (const line of all) {
+    assert.match(line[heads.indexOf("Since")], /^20[0-9-]+ [0-9:.]+ UTC$/);
+    assert.match(line[heads.indexOf("Address")], /^127\.0\.0\.1:[0-9]+$/);
+  }
+  await until("a rate", async () => (await lines())[0][heads.indexOf("Requests/s")], text => /^[1-9]/.test(text));
+  await until("no rate", async () => (await lines())[1][heads.indexOf("Requests/s")], text => text === "0");
+  const tree = await page.locator("body").ariaSnapshot();
+  for (const part of ['heading "Diameter peers"', 'columnheader "Last error"', 'region "Diameter peers"']) assert.ok(tree.includes(part), `${part} is not in the tree:\n${tree}`);
+  for (const [text, behind] of await page.evaluate(colours)) assert.ok(contrast(text, behind) >= 4.5, `${text} on ${behind}`);
+  assert.deepEqual(await page.evaluate(misaligned), []);
+  assert.deepEqual(await page.evaluate(empty), []);
+  await shot("diameter");
+  return { peers: all.length };
+}
+
 try {
-  const found = await { figures: () => figures(JSON.parse(told)), signin: () => signin(told), nodes: () => nodes(told, more), lookup: () => lookup(told), identities: () => identities(JSON.parse(told)), change: () => change(JSON.parse(told)), statement: () => statement(JSON.parse(told)), "no-statement": () => noStatement(JSON.parse(told)), group: () => group(JSON.parse(told)) }[task]();
+  const found = await { figures: () => figures(JSON.parse(told)), signin: () => signin(told), nodes: () => nodes(told, more), lookup: () => lookup(told), identities: () => identities(JSON.parse(told)), change: () => change(JSON.parse(told)), statement: () => statement(JSON.parse(told)), "no-statement": () => noStatement(JSON.parse(told)), group: () => group(JSON.parse(told)), diameter: () => diameter(JSON.parse(told)) }[task]();
   assert.deepEqual(faults, []);
   console.log(JSON.stringify(found));
 } finally {

@@ -1,9 +1,11 @@
 //! The Diameter door as a process, asked by a client of these tests over real sockets, before real stores.
 
-#[path = "../http/page.rs"]
+#[path = "../http/browser.rs"]
+mod browser;
 mod bytes;
 mod charging;
 mod client;
+mod console;
 mod doors;
 mod freediameter;
 mod metrics;

@@ -6,7 +6,8 @@ use crate::store::Process;
 use scurry_diameter::ccr::RequestType::Initial;
 use std::io::Write;
 
-const HTTP: &str = "http_listen = '127.0.0.1:0'\n";
+/// Settings of a server with an HTTP port.
+pub(crate) const HTTP: &str = "http_listen = '127.0.0.1:0'\n";
 const PGW: &str = "pgw.example";
 
 /// A metric, its labels and its value.

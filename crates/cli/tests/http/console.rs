@@ -1,5 +1,6 @@
 //! The console, operated in a headless Chromium by testing/console.
 
+use crate::browser::drive;
 use crate::node::keeping;
 use crate::page::Page;
 use crate::proxy::{Way, proxy};
@@ -7,8 +8,7 @@ use crate::store::Store;
 use crate::support::Door;
 use serde_json::json;
 use std::collections::BTreeSet;
-use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -26,28 +26,6 @@ fn token() -> (String, String) {
 /// Returns an entry of a settings file.
 fn user(name: &str, token_hash: &str, roles: &str) -> String {
     format!("[[users]]\nname = \"{name}\"\ntoken_hash = \"{token_hash}\"\nroles = [{roles}]\n")
-}
-
-/// Runs the script and returns its findings.
-fn drive(base: &str, task: &[&str]) -> serde_json::Value {
-    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let libraries = root.join(".cache/clients/console/node_modules");
-    let missing = "run scripts/install-tools.sh tests";
-    assert!(libraries.join("playwright-core").is_dir(), "no playwright-core: {missing}");
-    let profile = TempDir::new().expect("a directory");
-    let output = Command::new("timeout")
-        .args(["--kill-after=5", "840", "node"])
-        .arg(root.join("testing/console/console.mjs"))
-        .arg(base)
-        .arg(profile.path())
-        .args(task)
-        .env("CONSOLE_LIBRARIES", &libraries)
-        .stdin(Stdio::null())
-        .output()
-        .expect("timeout runs node");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{said}\n(without a browser: {missing})");
-    serde_json::from_slice(&output.stdout).expect("a line of JSON")
 }
 
 fn ask(connection: &mut redis::Connection, line: &str) {

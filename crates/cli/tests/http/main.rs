@@ -1,6 +1,7 @@
 //! The HTTP door before real nodes (`scurry http`) and in a real store (`scurry serve`).
 
 mod bad_input;
+mod browser;
 mod charging;
 mod charging_bad_input;
 mod charging_bounds;
