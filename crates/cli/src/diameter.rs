@@ -1,11 +1,14 @@
-//! `scurry diameter`: the Diameter door before a store, and what its table of services says.
+//! `scurry diameter`: the Diameter door before a store, what its table of services says, and a probe of a server.
+
+mod probe;
+mod result_words;
 
 use crate::log::Log;
 use crate::option_values::{Address, Level, Number};
 use crate::reload::{Hangups, read_certificates, tell_of_users, warn_of_certificates};
 use crate::serve::{Options, read, reload_diameter, tell_addresses};
 use anyhow::{Context, Result, ensure};
-use clap::Args;
+use clap::{Args, Subcommand};
 use scurry_door_diameter::{DiameterSection, open};
 use scurry_door_http::{Door, open_beside_diameter};
 use scurry_service_table::ServiceTable;
@@ -24,11 +27,24 @@ const EXAMPLES: &str = "Examples:
   scurry diameter --store 127.0.0.1:6389
   scurry diameter --store 10.0.0.1:6389,10.0.0.2:6389,10.0.0.3:6389 --config scurry.toml
   scurry diameter --store 127.0.0.1:6389 --http-listen 127.0.0.1:8081
-  scurry diameter --config scurry.toml --explain 32251@3gpp.org 100";
+  scurry diameter --config scurry.toml --explain 32251@3gpp.org 100
+  scurry diameter probe 127.0.0.1:3868 --subscriber imsi:001010000000001";
+
+/// What `scurry diameter` does beside serving.
+#[derive(Debug, Subcommand)]
+enum DiameterCommand {
+    /// Connect to a Diameter server as a client would, and tell what it answers.
+    ///
+    /// Sends CER, DWR, a balance check (CCR-E) if a subscriber is given, and DPR. It charges nothing.
+    Probe(Box<probe::Probe>),
+}
 
 #[derive(Args, Debug)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
 pub(crate) struct Diameter {
+    #[command(subcommand)]
+    command: Option<DiameterCommand>,
+
     /// Address and port to listen on without TLS; port 0 takes a free one and prints it [default: listen of
     /// [diameter] in the settings, else 127.0.0.1:3868]
     #[arg(long, value_name = "ADDR:PORT")]
@@ -73,6 +89,9 @@ pub(crate) struct Diameter {
 
 impl Diameter {
     pub(crate) fn run(self) -> Result<()> {
+        if let Some(DiameterCommand::Probe(probe)) = self.command {
+            return probe.run();
+        }
         let options = match &self.config {
             Some(path) => read(path)?,
             None => Options::default(),

@@ -31,6 +31,7 @@ mod store;
 mod suggestions;
 mod supervisor;
 mod terminal_escape;
+mod tls_options;
 mod toml_file;
 mod top;
 mod transfer;

@@ -2,18 +2,14 @@
 //! replies.
 
 use crate::terminal_escape::escaped;
-use anyhow::{Context, Result, bail, ensure};
+use crate::tls_options::TlsOptions;
+use anyhow::{Context, Result, bail};
 use clap::{ArgAction, Args};
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
-use rustls::{CertificateError, ClientConfig, ClientConnection, RootCertStore, StreamOwned};
+use rustls::{ClientConnection, StreamOwned};
 use scurry_cluster_client::RetryInterrupted;
 use scurry_cluster_client::redis::{Cmd, ErrorKind, Parser, RedisError, ServerError, Value};
-use scurry_tls::tls_words;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
 pub(crate) const CONNECT_PATIENCE: Duration = Duration::from_secs(5);
@@ -50,25 +46,8 @@ pub(crate) struct ServerAddress {
     )]
     password: Option<String>,
 
-    /// Speak TLS; wants --cacert
-    #[arg(long)]
-    tls: bool,
-
-    /// Certificates that the server's must come from (PEM)
-    #[arg(long, value_name = "FILE", requires = "tls")]
-    cacert: Option<PathBuf>,
-
-    /// Certificate of this client, for servers that demand one (PEM)
-    #[arg(long, value_name = "FILE", requires_all = ["tls", "key"])]
-    cert: Option<PathBuf>,
-
-    /// Private key of that certificate (PEM)
-    #[arg(long, value_name = "FILE", requires_all = ["tls", "cert"])]
-    key: Option<PathBuf>,
-
-    /// Name that the server's certificate must have, where it is not the host
-    #[arg(long, value_name = "NAME", requires = "tls")]
-    sni: Option<String>,
+    #[command(flatten)]
+    tls: TlsOptions,
 
     /// Print help
     #[arg(long, action = ArgAction::Help)]
@@ -145,36 +124,22 @@ impl ServerAddress {
     }
 
     pub(crate) fn has_tls(&self) -> bool {
-        self.tls
+        self.tls.is_on()
     }
 
     /// Connects. `patience` is the timeout of a reply.
     pub(crate) fn connect(&self, patience: Duration) -> Result<Box<dyn Stream + Send>> {
-        ensure!(!self.tls || self.cacert.is_some(), without_ca());
+        self.tls.check()?;
         let stream = self.first(|address| {
             let stream = TcpStream::connect_timeout(&address, CONNECT_PATIENCE)?;
             stream.set_read_timeout(Some(patience))?;
             stream.set_nodelay(true)?;
             Ok(stream)
         })?;
-        if !self.tls {
+        if !self.tls.is_on() {
             return Ok(Box::new(stream));
         }
-        let name = match &self.sni {
-            Some(name) => name.clone(),
-            None => self.address().rsplit_once(':').map_or_else(String::new, |(host, _)| {
-                host.trim_start_matches('[').trim_end_matches(']').to_owned()
-            }),
-        };
-        let wrong = || format!("{name:?} is no name of a host: give one with --sni");
-        let server = ServerName::try_from(name.clone()).with_context(wrong)?;
-        let config = Arc::new(self.config()?);
-        let mut stream = StreamOwned::new(ClientConnection::new(config, server)?, stream);
-        if let Err(error) = stream.conn.complete_io(&mut stream.sock) {
-            let why = self.explain_handshake_error(&error, patience);
-            bail!("no TLS was agreed on with {}: {why}", self.address());
-        }
-        Ok(Box::new(stream))
+        Ok(Box::new(self.tls.secure(stream, &self.address(), patience)?))
     }
 
     /// Returns the result of `open` for the first address of the host at which it succeeds.
@@ -206,47 +171,6 @@ impl ServerAddress {
             Some(error) => Err(error).with_context(cure),
             None => bail!(wrong()),
         }
-    }
-
-    /// Explains a failed TLS handshake, with advice for common mistakes.
-    fn explain_handshake_error(&self, error: &io::Error, patience: Duration) -> String {
-        let fault = error.get_ref().and_then(|error| error.downcast_ref::<rustls::Error>());
-        match (fault, error.kind()) {
-            (_, io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => late(Some(patience)).to_string(),
-            (Some(rustls::Error::InvalidCertificate(CertificateError::UnknownIssuer)), _) => {
-                let ca = self.cacert.as_deref().unwrap_or(Path::new("--cacert")).display();
-                format!(
-                    "the server's certificate is signed by no CA in {ca}: give the file of the CA that has signed it, or \
-                     of the certificate itself where that is self-signed"
-                )
-            }
-            (Some(fault), _) if fault.to_string().contains("CaUsedAsEndEntity") => {
-                "the server shows the certificate of a CA itself, as `openssl req -x509` makes one: make one for the \
-                 server, signed by that CA or, self-signed, with -addext basicConstraints=critical,CA:FALSE"
-                    .to_owned()
-            }
-            (Some(fault @ rustls::Error::InvalidCertificate(_)), _) => {
-                format!("the server's certificate is refused: {}", tls_words(fault))
-            }
-            _ => format!("{error}: does it speak TLS on this port?"),
-        }
-    }
-
-    fn config(&self) -> Result<ClientConfig> {
-        let mut roots = RootCertStore::empty();
-        if let Some(path) = &self.cacert {
-            for certificate in certificates(path)? {
-                roots.add(certificate).with_context(|| format!("in {}", path.display()))?;
-            }
-        }
-        let config = ClientConfig::builder().with_root_certificates(roots);
-        let Some((cert, key)) = self.cert.as_deref().zip(self.key.as_deref()) else {
-            return Ok(config.with_no_client_auth());
-        };
-        let wrong = || format!("no private key in {}", key.display());
-        let of_key = PrivateKeyDer::from_pem_file(key).with_context(wrong)?;
-        let fits = || format!("{} does not fit to {}", key.display(), cert.display());
-        config.with_client_auth_cert(certificates(cert)?, of_key).with_context(fits)
     }
 }
 
@@ -302,23 +226,6 @@ fn late(patience: Option<Duration>) -> io::Error {
     io::Error::new(io::ErrorKind::TimedOut, format!("no reply{within}"))
 }
 
-/// CA files of common systems, in the order in which they are looked for.
-const SYSTEM_CAS: [&str; 3] =
-    ["/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/cert.pem"];
-
-/// Returns the advice for TLS without a CA. Certificates of stores nearly always come from the owner's private CA, so
-/// the CAs of the system are not trusted by default.
-fn without_ca() -> String {
-    let of_system = SYSTEM_CAS.into_iter().find(|path| Path::new(path).exists());
-    let of_system = of_system.map_or_else(String::new, |path| {
-        format!(". For a certificate of a public CA that is {path} on this machine")
-    });
-    format!(
-        "--tls wants --cacert FILE: the CA that has signed the server's certificate, or the certificate itself where it \
-         is self-signed{of_system}"
-    )
-}
-
 /// Formats the error of a refused AUTH on one line, with advice if the server has no password at all.
 pub(crate) fn refused_password(error: &ServerError) -> String {
     let text = error_text(error);
@@ -333,14 +240,4 @@ pub(crate) fn refused_password(error: &ServerError) -> String {
 pub(crate) fn error_text(error: &ServerError) -> String {
     let text = format!("{} {}", error.code(), error.details().unwrap_or_default());
     escaped(text.trim_end())
-}
-
-fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>> {
-    let wrong = || format!("no certificates in {}", path.display());
-    let all: Vec<_> = CertificateDer::pem_file_iter(path)
-        .with_context(wrong)?
-        .collect::<Result<_, _>>()
-        .with_context(wrong)?;
-    ensure!(!all.is_empty(), wrong());
-    Ok(all)
 }

@@ -14,6 +14,7 @@ mod otp;
 #[path = "../http/page.rs"]
 mod page;
 mod peers;
+mod probe;
 mod python;
 mod replays;
 mod sent_avps;

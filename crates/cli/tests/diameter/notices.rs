@@ -19,7 +19,7 @@ const FOLLOWS: &str = "clients are asked again after a top-up";
 /// Starts a store with a log, and a door that follows its events.
 fn store() -> Process {
     let store = Process::with_log(KEPT);
-    store.wait_for_log(FOLLOWS);
+    store.logged(FOLLOWS);
     store
 }
 
@@ -104,7 +104,7 @@ fn several_services_are_asked_for_at_once_and_a_long_session_by_its_own_id() {
 fn two_doors_before_a_store_ask_for_the_same_thing_and_charge_once() {
     let store = store();
     let doors = [Process::door_before(&store, KEPT), Process::door_before(&store, KEPT)];
-    doors.iter().for_each(|door| door.wait_for_log(FOLLOWS));
+    doors.iter().for_each(|door| door.logged(FOLLOWS));
     store.ask(&format!("SCUR.CREATE {ACCOUNT} BUCKET main octet 100"));
     let mut clients = doors.each_ref().map(|door| Client::connect(door.diameter, "pgw.example"));
     let [one, other] = &mut clients;
@@ -138,7 +138,7 @@ fn two_doors_before_a_store_ask_for_the_same_thing_and_charge_once() {
 #[test]
 fn a_door_that_cannot_read_events_says_so() {
     let store = Process::with_settings("");
-    store.wait_for_log("no RAR, no ASR");
+    store.logged("no RAR, no ASR");
     let door = Process::door_before(&store, "");
-    door.wait_for_log("this server keeps none");
+    door.logged("this server keeps none");
 }

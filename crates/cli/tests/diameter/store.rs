@@ -103,15 +103,15 @@ impl Process {
         self.log.lock().expect("no panic").clone()
     }
 
-    /// Waits until the log has these words.
-    pub(crate) fn wait_for_log(&self, words: &str) {
-        for _ in 0..12_000 {
-            if self.log().contains(words) {
-                return;
+    /// Waits for a line of the log with these words, and returns it.
+    pub(crate) fn logged(&self, words: &str) -> String {
+        for _ in 0..6_000 {
+            if let Some(line) = self.log().lines().find(|line| line.contains(words)) {
+                return line.to_owned();
             }
-            thread::sleep(Duration::from_millis(10)); // tidy: allow (until the log has it)
+            thread::sleep(Duration::from_millis(10)); // tidy: allow (the door has to get there)
         }
-        panic!("no {words:?} in the log: {}", self.log());
+        panic!("{words} is not logged: {}", self.log());
     }
 
     /// Returns status and body of a GET from the HTTP door.
