@@ -12,6 +12,7 @@ use crate::answerer::Answerer;
 use crate::end::End;
 use crate::host::Host;
 use crate::link::{ConnectionState, Link};
+use crate::log_name::LogName;
 use crate::own_request::Posted;
 use crate::peer_table::{Newcomer, POSTED_MAX};
 use crate::remote::Remote;
@@ -116,7 +117,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin, A: Answerer> Connection<S, A> {
         match self.peer.identity() {
             Some(identity) => {
                 let host = identity.host.as_str();
-                tracing::info!(host, %address, "a Diameter peer is disconnected: {end}");
+                let name = LogName(host);
+                tracing::info!(host = %name, %address, "a Diameter peer is disconnected: {end}");
                 self.host.peers.ended(host, &self.link, end.to_string());
             }
             None => tracing::debug!(%address, "a Diameter connection has ended: {end}"),
@@ -177,8 +179,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin, A: Answerer> Connection<S, A> {
             match event {
                 Event::Up(identity) => {
                     self.unidentified = None;
-                    let (host, address) = (identity.host, self.remote.address);
-                    tracing::info!(host, %address, "a Diameter peer is connected");
+                    let (host, address) = (LogName(&identity.host), self.remote.address);
+                    tracing::info!(%host, %address, "a Diameter peer is connected");
                     self.publish(ConnectionState::Open);
                 }
                 Event::Request(_) => {

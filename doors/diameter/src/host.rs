@@ -6,6 +6,7 @@ use crate::destination::Destination;
 use crate::metrics::DoorMetrics;
 use crate::peer_table::PeerTable;
 use crate::random::Random;
+use crate::refusal_log::RefusalLog;
 use crate::settings::Settings;
 use scurry_diameter::Origin;
 use scurry_diameter::peer::{PeerSettings, Start};
@@ -26,6 +27,8 @@ pub(crate) struct Host<A> {
     pub(crate) metrics: Arc<DoorMetrics>,
     pub(crate) clock: Clock,
     pub(crate) random: Random,
+    /// Handshakes of TLS that have failed.
+    pub(crate) refusals: RefusalLog,
     /// Places for connections.
     pub(crate) places: Arc<Semaphore>,
     /// Places for connections that have not exchanged capabilities.
@@ -45,6 +48,7 @@ impl<A: Answerer> Host<A> {
             metrics: Arc::new(DoorMetrics::default()),
             clock: Clock::start(),
             random,
+            refusals: RefusalLog::default(),
             places: Arc::new(Semaphore::new(settings.connections_max)),
             unidentified: Arc::new(Semaphore::new(settings.unidentified_max)),
             settings,

@@ -170,7 +170,10 @@ async fn serve_one<A: Answerer>(
         }
         Err(error) => {
             host.metrics.fault(ConnectionFault::Tls);
-            tracing::info!(%address, "a handshake of TLS with a Diameter peer has failed: {error}");
+            let what = "a handshake of TLS with a Diameter peer has failed";
+            if let Some(untold) = host.refusals.note(what) {
+                tracing::info!(%address, untold, "{what}: {error}");
+            }
         }
     }
 }

@@ -4,10 +4,12 @@ mod known;
 
 use crate::clock::utc_ms;
 use crate::link::{ConnectionState, Link};
+use crate::log_name::LogName;
 use crate::own_counts::OwnCounts;
 use crate::own_request::{OwnRequest, Posted, RequestOutcome};
 use crate::peer_rule::{PEERS_MAX, PeerRule};
 use crate::peer_view::PeerView;
+use crate::refusal_log::RefusalLog;
 use crate::remote::Remote;
 use crate::settings::{UnknownPeers, UnknownPolicy};
 use known::{Connected, Known};
@@ -31,6 +33,7 @@ pub(crate) struct Newcomer<'a> {
 #[derive(Debug)]
 pub struct PeerTable {
     unknown: UnknownPolicy,
+    refusals: RefusalLog,
     peers: Mutex<Peers>,
 }
 
@@ -47,7 +50,8 @@ struct Peers {
 
 impl PeerTable {
     pub(crate) fn new(rules: Vec<PeerRule>, unknown: UnknownPolicy) -> PeerTable {
-        let table = PeerTable { unknown, peers: Mutex::default() };
+        let refusals = RefusalLog::default();
+        let table = PeerTable { unknown, refusals, peers: Mutex::default() };
         table.replace_rules(rules);
         table
     }
@@ -79,7 +83,10 @@ impl PeerTable {
             Err((admission, why)) => {
                 let host = identity.host.as_str();
                 let address = newcomer.remote.address;
-                tracing::info!(host, %address, "a Diameter peer is refused: {why}");
+                if let Some(untold) = self.refusals.note(why) {
+                    let host = LogName(host);
+                    tracing::info!(%host, %address, untold, "a Diameter peer is refused: {why}");
+                }
                 if let Some(known) = peers.known.get_mut(&key(host)) {
                     known.last_error = Some(why.to_owned());
                 }
