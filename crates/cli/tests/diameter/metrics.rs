@@ -3,6 +3,7 @@
 use crate::client::{Ask, Client, text, wants};
 use crate::page::Page;
 use crate::store::Process;
+use nix::sys::signal::Signal;
 use scurry_diameter::ccr::RequestType::Initial;
 use std::io::Write;
 
@@ -110,6 +111,21 @@ fn requests_are_counted_by_a_door_alone_which_is_ready_as_its_store_is() {
     page.lint();
     assert!(door.get("/readyz").0 >= 500);
     assert_eq!(door.get("/healthz").0, 200);
+}
+
+/// Prometheus gives up after some seconds, long before a request of a patient door does.
+#[test]
+fn the_page_of_a_door_does_not_wait_for_its_store() {
+    let store = Process::with_settings("");
+    let address = format!("127.0.0.1:{}", store.port);
+    let patience = ["--patience-ms", "600000", "--http-listen", "127.0.0.1:0"];
+    let words = [&["diameter", "--store", &address][..], &patience].concat();
+    let door = Process::try_start(&words, "").expect("it starts");
+    store.signal(Signal::SIGSTOP);
+    let page = door.metrics_when("a page", |page| page.has("scurry_diameter_peers"));
+    assert_eq!(page.sum("scurry_http_ready", &[]), 0.0);
+    let (status, body) = door.get("/readyz");
+    assert!(status == 503 && body.contains("has not answered within a second"), "{body}");
 }
 
 /// Starts a door before a store that is not there: nothing here is charged.

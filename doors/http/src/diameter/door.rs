@@ -3,7 +3,7 @@
 use super::{routes, show};
 use axum::Router;
 use axum::extract::State;
-use axum::http::header;
+use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
 use axum::routing::get;
 use scurry_door_diameter::DoorView;
@@ -17,6 +17,11 @@ use scurry_server::{Exposition, MetricKind};
 use scurry_service::{Service, StoreRead};
 use std::future::ready;
 use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::timeout;
+
+/// How long the store may take: a page of metrics comes in time although requests wait longer.
+const READY_PATIENCE: Duration = Duration::from_secs(1);
 
 struct BesideDiameter {
     view: DoorView,
@@ -52,10 +57,14 @@ pub fn open_beside_diameter(
     opening.serve(settings, ways, traffic)
 }
 
-/// Answers 200 when the store answers, else 503 or 504.
+/// Answers 200 when the store answers within a second, else 503 or 504.
 async fn is_ready(State(own): State<Arc<BesideDiameter>>) -> Result<&'static str, Problem> {
-    let ready = own.store.read_store(StoreRead::Ready).await;
-    ready.map_err(|error| refused(error, Retry::Read))?;
+    let ready = timeout(READY_PATIENCE, own.store.read_store(StoreRead::Ready)).await;
+    let late = |_| {
+        let why = "the store has not answered within a second";
+        Problem::new(StatusCode::SERVICE_UNAVAILABLE, "Service Unavailable", why)
+    };
+    ready.map_err(late)?.map_err(|error| refused(error, Retry::Read))?;
     Ok("ready\n")
 }
 
