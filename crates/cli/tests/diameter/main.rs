@@ -7,11 +7,8 @@ mod charging;
 mod client;
 mod console;
 mod doors;
-<<<<<<< HEAD
 mod freediameter;
-=======
 mod log;
->>>>>>> f9810d23 (Bound the Diameter door's lines about refused peers)
 mod metrics;
 mod notices;
 mod otp;

@@ -104,7 +104,9 @@ fn several_services_are_asked_for_at_once_and_a_long_session_by_its_own_id() {
 fn two_doors_before_a_store_ask_for_the_same_thing_and_charge_once() {
     let store = store();
     let doors = [Process::door_before(&store, KEPT), Process::door_before(&store, KEPT)];
-    doors.iter().for_each(|door| door.logged(FOLLOWS));
+    for door in &doors {
+        door.logged(FOLLOWS);
+    }
     store.ask(&format!("SCUR.CREATE {ACCOUNT} BUCKET main octet 100"));
     let mut clients = doors.each_ref().map(|door| Client::connect(door.diameter, "pgw.example"));
     let [one, other] = &mut clients;
