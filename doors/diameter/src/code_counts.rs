@@ -18,8 +18,14 @@ impl CodeCounts {
         self.0.iter().copied()
     }
 
-    pub(crate) fn note(&mut self, code: ResultCode) {
+    /// Counts one more.
+    pub fn note(&mut self, code: ResultCode) {
         self.add_one(code, 1);
+    }
+
+    /// Becomes equal to other counts, without an allocation if they were as many before.
+    pub(crate) fn copy(&mut self, other: &CodeCounts) {
+        self.0.clone_from(&other.0);
     }
 
     /// Adds other counts.

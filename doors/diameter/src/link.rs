@@ -125,7 +125,7 @@ impl Link {
     pub(crate) fn publish_counts(&self, counts: &PeerCounts, answers: &CodeCounts) {
         let mut published = self.lock();
         published.totals.counts = *counts;
-        published.totals.answers.clone_from(answers);
+        published.totals.answers.copy(answers);
     }
 
     pub(crate) fn publish_dropped(&self, dropped_answers: u64) {

@@ -21,8 +21,10 @@ pub struct OutcomeCounts {
 /// Outcomes of the requests to one peer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OwnCounts {
-    re_auth: OutcomeCounts,
-    abort: OutcomeCounts,
+    /// Of Re-Auth-Requests.
+    pub re_auth: OutcomeCounts,
+    /// Of Abort-Session-Requests.
+    pub abort: OutcomeCounts,
 }
 
 impl OwnCounts {

@@ -15,12 +15,15 @@ const STRANGERS: &str = "";
 /// Writes the metrics of a door and of its peers to a page.
 pub(crate) fn show(view: &DoorView, page: &mut Exposition) {
     door(&view.counts(), page);
-    let mut all = view.peers();
+    of_peers(view.peers(), &view.requests_to_strangers(), page);
+}
+
+fn of_peers(mut all: Vec<PeerView>, to_strangers: &OwnCounts, page: &mut Exposition) {
     page.single("scurry_diameter_peers", Gauge, "Peers that are remembered.", all.len());
     all.sort_by_key(|peer| peer.state == PeerState::Absent);
     all.truncate(PEERS_MAX);
     peers(&all, page);
-    requests_of_server(&all, &view.requests_to_strangers(), page);
+    requests_of_server(&all, to_strangers, page);
 }
 
 fn door(counts: &DoorCounts, page: &mut Exposition) {
@@ -141,6 +144,81 @@ fn requests_of_server(all: &[PeerView], to_strangers: &OwnCounts, page: &mut Exp
 #[cfg(test)]
 mod tests {
     use super::*;
+    use scurry_door_diameter::PeerTotals;
+
+    fn peer(host: &str, state: PeerState) -> PeerView {
+        PeerView {
+            host: host.to_owned(),
+            realm: "example".to_owned(),
+            address: None,
+            state,
+            tls: false,
+            totals: PeerTotals::default(),
+            own: OwnCounts::default(),
+            last_error: None,
+            since_ms: 1_500,
+        }
+    }
+
+    #[test]
+    fn a_peer_has_its_errors_and_what_became_of_requests_to_it() {
+        let mut pgw = peer("pgw", PeerState::Suspect);
+        pgw.totals.counts.errors = [1, 2, 3, 4, 5, 6, 7];
+        pgw.totals.counts.requests_out[4] = 9;
+        pgw.totals.dropped_answers = 8;
+        pgw.own.re_auth.answered.note(scurry_diameter::ResultCode(2002));
+        pgw.own.re_auth.unanswered = 2;
+        pgw.own.abort.not_sent = 3;
+        pgw.last_error = Some("it has \"gone\"".to_owned());
+        let mut strangers = OwnCounts::default();
+        strangers.abort.not_connected = 4;
+        let mut page = Exposition::default();
+        of_peers(vec![pgw], &strangers, &mut page);
+        let page = page.into_text();
+        let errors = [
+            "frame",
+            "wrong_state",
+            "refused",
+            "unasked_answer",
+            "unanswered",
+            "table_full",
+            "watchdog",
+        ];
+        let errors = errors.iter().enumerate().map(|(at, error)| {
+            let name = "scurry_diameter_peer_errors_total";
+            format!("{name}{{host=\"pgw\",error=\"{error}\"}} {}", at + 1)
+        });
+        let others = [
+            "state{host=\"pgw\",state=\"suspect\"} 1",
+            "state{host=\"pgw\",state=\"open\"} 0",
+            "state_since_timestamp_seconds{host=\"pgw\"} 1.5",
+            "last_error{host=\"pgw\",why=\"it has \\\"gone\\\"\"} 1",
+            "dropped_answers_total{host=\"pgw\"} 8",
+            "sent_requests_total{host=\"pgw\",command=\"re-auth\"} 9",
+            "request_outcomes_total{host=\"pgw\",command=\"re-auth\",outcome=\"answered\",code=\"2002\"} 1",
+            "request_outcomes_total{host=\"pgw\",command=\"re-auth\",outcome=\"unanswered\",code=\"\"} 2",
+            "request_outcomes_total{host=\"pgw\",command=\"abort-session\",outcome=\"not_sent\",code=\"\"} 3",
+            "request_outcomes_total{host=\"\",command=\"abort-session\",outcome=\"not_connected\",code=\"\"} 4",
+        ];
+        let others = others.map(|rest| format!("scurry_diameter_peer_{rest}"));
+        for line in errors.chain(others) {
+            assert!(page.lines().any(|shown| shown == line), "{line} is not in {page}");
+        }
+    }
+
+    #[test]
+    fn a_page_has_a_bound_and_those_that_are_connected_first() {
+        let mut all: Vec<PeerView> =
+            (0..1_000).map(|number| peer(&format!("pgw{number}"), PeerState::Absent)).collect();
+        all[999].state = PeerState::Open;
+        let mut page = Exposition::default();
+        of_peers(all, &OwnCounts::default(), &mut page);
+        let page = page.into_text();
+        assert!(page.contains("\nscurry_diameter_peers 1000\n"), "{page}");
+        let hosts = page.matches("state_since_timestamp_seconds{host=").count();
+        assert_eq!(hosts, PEERS_MAX);
+        assert!(page.contains("{host=\"pgw999\",state=\"open\"} 1"), "{page}");
+    }
 
     #[test]
     fn every_fault_and_state_has_its_own_line() {
