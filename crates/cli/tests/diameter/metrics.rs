@@ -6,6 +6,7 @@ use crate::store::Process;
 use nix::sys::signal::Signal;
 use scurry_diameter::ccr::RequestType::Initial;
 use std::io::Write;
+use std::process::Command;
 
 /// Settings of a server with an HTTP port.
 pub(crate) const HTTP: &str = "http_listen = '127.0.0.1:0'\n";
@@ -111,6 +112,37 @@ fn requests_are_counted_by_a_door_alone_which_is_ready_as_its_store_is() {
     page.lint();
     assert!(door.get("/readyz").0 >= 500);
     assert_eq!(door.get("/healthz").0, 200);
+}
+
+/// Returns a token and an entry of the settings for a user who may read.
+fn reader() -> (String, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_scurry")).arg("make-token").output();
+    let text = String::from_utf8(output.expect("it runs").stdout).expect("text");
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let hash = words[3];
+    let entry = format!("[[users]]\nname = 'r'\ntoken_hash = '{hash}'\nroles = ['read']\n");
+    (format!("Bearer {}", words[1]), entry)
+}
+
+#[test]
+fn the_port_of_a_door_has_the_users_of_the_settings_and_takes_them_again() {
+    let (token, entry) = reader();
+    let without_users = "requirepass = 'x'\n";
+    let words = ["diameter", "--store", "127.0.0.1:1", "--http-listen", "127.0.0.1:0"];
+    let door = Process::try_start(&words, without_users).expect("it starts");
+    for path in ["/metrics", "/v1/console/diameter", "/v1/console/past"] {
+        assert_eq!(door.get(path).0, 401, "{path}");
+        assert_eq!(door.get_as(Some(&token), path).0, 401, "{path}");
+    }
+    assert_eq!(door.get("/healthz").0, 200);
+    std::fs::write(door.files.path().join("scurry.toml"), without_users.to_owned() + &entry)
+        .expect("a file");
+    door.signal(Signal::SIGHUP);
+    door.logged("the users in");
+    for path in ["/metrics", "/v1/console/diameter", "/v1/console/past"] {
+        assert_eq!(door.get(path).0, 401, "{path}");
+        assert_eq!(door.get_as(Some(&token), path).0, 200, "{path}");
+    }
 }
 
 /// Prometheus gives up after some seconds, long before a request of a patient door does.

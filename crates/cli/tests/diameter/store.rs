@@ -116,9 +116,18 @@ impl Process {
 
     /// Returns status and body of a GET from the HTTP door.
     pub(crate) fn get(&self, path: &str) -> (u16, String) {
+        self.get_as(None, path)
+    }
+
+    /// Makes a GET with this header `Authorization`, if any.
+    pub(crate) fn get_as(&self, authorization: Option<&str>, path: &str) -> (u16, String) {
         let config = ureq::Agent::config_builder().http_status_as_error(false);
         let agent: ureq::Agent = config.timeout_global(Some(PATIENCE)).build().into();
-        let answer = agent.get(format!("http://127.0.0.1:{}{path}", self.http)).call();
+        let request = agent.get(format!("http://127.0.0.1:{}{path}", self.http));
+        let answer = match authorization {
+            Some(value) => request.header("Authorization", value).call(),
+            None => request.call(),
+        };
         let mut answer = answer.expect("an answer");
         let body = answer.body_mut().read_to_string().expect("text");
         (answer.status().as_u16(), body)
