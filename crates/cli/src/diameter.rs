@@ -1,6 +1,8 @@
 //! `scurry diameter`: the Diameter door before a store, what its table of services says, and a probe of a server.
 
+mod peer;
 mod probe;
+mod rar;
 mod result_words;
 
 use crate::log::Log;
@@ -28,7 +30,8 @@ const EXAMPLES: &str = "Examples:
   scurry diameter --store 10.0.0.1:6389,10.0.0.2:6389,10.0.0.3:6389 --config scurry.toml
   scurry diameter --store 127.0.0.1:6389 --http-listen 127.0.0.1:8081
   scurry diameter --config scurry.toml --explain 32251@3gpp.org 100
-  scurry diameter probe 127.0.0.1:3868 --subscriber imsi:001010000000001";
+  scurry diameter probe 127.0.0.1:3868 --subscriber imsi:001010000000001
+  scurry diameter rar 127.0.0.1:3868 'pgw1.example.net;1876543210;102'";
 
 /// What `scurry diameter` does beside serving.
 #[derive(Debug, Subcommand)]
@@ -37,6 +40,10 @@ enum DiameterCommand {
     ///
     /// Sends CER, DWR, a balance check (CCR-E) if a subscriber is given, and DPR. It charges nothing.
     Probe(Box<probe::Probe>),
+    /// Have a door ask the client of a session to request units again (RAR), or to end the session.
+    ///
+    /// The door sends the request to the client, and this command tells the client's answer.
+    Rar(Box<rar::Rar>),
 }
 
 #[derive(Args, Debug)]
@@ -89,8 +96,10 @@ pub(crate) struct Diameter {
 
 impl Diameter {
     pub(crate) fn run(self) -> Result<()> {
-        if let Some(DiameterCommand::Probe(probe)) = self.command {
-            return probe.run();
+        match self.command {
+            Some(DiameterCommand::Probe(probe)) => return probe.run(),
+            Some(DiameterCommand::Rar(rar)) => return rar.run(),
+            None => {}
         }
         let options = match &self.config {
             Some(path) => read(path)?,

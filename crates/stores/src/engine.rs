@@ -32,6 +32,8 @@ const _: () = assert!(2 * LINES_MAX <= CoreAccess::CONNECTIONS_MAX);
 /// Opens a connection to the engine, or says how to reach the leader.
 type Connect = dyn Fn() -> io::Result<DoorRoute> + Send + Sync;
 
+/// Why there is no answer within the timeout.
+const SILENT: &str = "the engine does not answer";
 /// Timeout of one answer of the cores of this process.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// How long a request is retried on a node of a group while no leader can be reached.
@@ -96,9 +98,7 @@ impl Tries {
             (TryFailure::Ended(why), _) if is_late || !self.repeatable => {
                 Err(CallError::Unknown(why))
             }
-            (TryFailure::Silent, _) => {
-                Err(CallError::Unknown("the engine does not answer".to_owned()))
-            }
+            (TryFailure::Silent, _) => Err(CallError::Unknown(SILENT.to_owned())),
             (TryFailure::Ended(why), _) => {
                 self.lost = Some(why);
                 return ControlFlow::Continue(());
@@ -143,13 +143,8 @@ impl Engine {
 impl Shared {
     async fn call(self: &Arc<Self>, request: Request) -> Result<Reply, CallError> {
         let mut tries = Tries::new(self.wait, request.is_repeatable());
-        // A store on one machine gets one try, so its request need not be copied.
-        let is_asked_once = self.wait.is_zero();
-        let mut request = Some(request);
         loop {
-            let asked = if is_asked_once { request.take() } else { request.clone() };
-            let Some(asked) = asked else { unreachable!("one try is the last one") };
-            let miss = match self.call_once(asked).await {
+            let miss = match self.call_once(request.clone()).await {
                 Ok(outcome) => return outcome,
                 Err(miss) => miss,
             };
@@ -349,6 +344,16 @@ fn says_elsewhere(text: &str) -> bool {
 
 impl Service for Engine {
     fn call(&self, request: Request) -> Call<'_> {
+        // A store on one machine gets one try. Its future is small: the request has left already.
+        if self.0.wait.is_zero()
+            && let Some(calls) = (self.0.here)()
+        {
+            let reply = timeout(self.0.patience, calls.send(request));
+            return Box::pin(async move {
+                let is_silent = |_| Err(CallError::Unknown(SILENT.to_owned()));
+                reply.await.unwrap_or_else(is_silent)
+            });
+        }
         Box::pin(async move { self.0.call(request).await })
     }
 

@@ -5,6 +5,7 @@ use crate::store::Process;
 use scurry_diameter::ccr::RequestType::{Initial, Termination, Update};
 use scurry_diameter::ccr::Service;
 use scurry_diameter::{Message, MessageWriter, Origin, command};
+use std::process::{Child, Command, Stdio};
 
 const KEPT: &str = "
     [[services]]
@@ -143,4 +144,35 @@ fn a_door_that_cannot_read_events_says_so() {
     store.logged("no RAR, no ASR");
     let door = Process::door_before(&store, "");
     door.logged("this server keeps none");
+}
+
+#[test]
+fn a_command_has_a_client_asked_and_tells_its_answer() {
+    let store = Process::with_settings("");
+    store.ask(&format!("SCUR.CREATE {ACCOUNT} BUCKET main octet 1000"));
+    let mut client = Client::connect(store.diameter, "pgw.example");
+    let session = "pgw.example;1;2";
+    client.services(Ask::data(session, Initial, 0), &[wants(7, 10)]);
+    let address = format!("127.0.0.1:{}", store.diameter);
+    let begin = |words: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_scurry"));
+        command.args(["diameter", "rar", &address]).args(words).args(["--timeout", "120"]);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the binary starts")
+    };
+    let said = |child: Child| {
+        let output = child.wait_with_output().expect("it ends");
+        let said = String::from_utf8([output.stdout, output.stderr].concat()).expect("text");
+        (output.status.success(), said)
+    };
+    let asking = begin(&[session, "--rating-group", "7", "--client-realm", "example"]);
+    let asked = receive(&mut client, command::RE_AUTH, 2002);
+    assert!(asked.contains("Rating-Group=7") && asked.contains("Session-Id=pgw.example;1;2 "));
+    let (is_ok, text) = said(asking);
+    assert!(is_ok && text.contains("RAR      ok") && text.contains("2002"), "{text}");
+    let aborting = begin(&[session, "--abort"]);
+    receive(&mut client, command::ABORT_SESSION, 5002);
+    let (is_ok, text) = said(aborting);
+    assert!(!is_ok && text.contains("ASR      failed") && text.contains("5002"), "{text}");
+    let (is_ok, text) = said(begin(&["absent.example;1"]));
+    assert!(!is_ok && text.contains("3002") && text.contains("not connected"), "{text}");
 }

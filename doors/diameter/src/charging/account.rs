@@ -11,6 +11,7 @@ use scurry_service::{
 };
 use scurry_service_table::{ServiceTable, SubscriberKind};
 use smallvec::SmallVec;
+use std::borrow::Cow;
 
 /// A way to an account.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,7 +68,7 @@ impl Subscriber {
         let mut present = None;
         for candidate in &self.candidates {
             let (account, is_sure) = match (candidate, step) {
-                (Candidate::Account(id), _) => (id.clone(), is_only),
+                (Candidate::Account(id), _) => (Cow::Borrowed(&id[..]), is_only),
                 (Candidate::Identity { kind, value }, step) => {
                     let session = match step {
                         Step::First => None,
@@ -75,7 +76,7 @@ impl Subscriber {
                     };
                     match find(store, *kind, value, session).await? {
                         None => continue,
-                        Some((account, is_sure)) => (account, is_sure),
+                        Some((account, is_sure)) => (Cow::Owned(account), is_sure),
                     }
                 }
             };

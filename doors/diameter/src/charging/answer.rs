@@ -68,6 +68,11 @@ impl OwnedHead {
         }
     }
 
+    /// Returns the Session-Id.
+    pub(super) fn session_id(&self) -> &str {
+        &self.session_id
+    }
+
     fn borrow(&self) -> AnswerHead<'_> {
         AnswerHead {
             header: self.header,

@@ -1,14 +1,15 @@
 //! Ids of the ledger for ids of Diameter.
 
 use scurry_ledger::{ID_LEN_MAX, Id};
+use std::borrow::Cow;
 use xxhash_rust::xxh3::xxh3_128;
 
 /// Returns the id of the ledger's session: the Session-Id itself, or its digest if that is no id of the ledger.
-pub(super) fn session(session_id: &str) -> Vec<u8> {
+pub(super) fn session(session_id: &str) -> Cow<'_, [u8]> {
     if Id::is_id(session_id.as_bytes()) {
-        return session_id.as_bytes().to_vec();
+        return Cow::Borrowed(session_id.as_bytes());
     }
-    digest(session_id)
+    Cow::Owned(digest(session_id))
 }
 
 /// Reports whether the id of the ledger's session is not the Session-Id itself.

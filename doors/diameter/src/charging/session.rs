@@ -22,7 +22,6 @@ pub(super) struct AskedSession {
     head: OwnedHead,
     subscriber: Subscriber,
     step: SessionStep,
-    session: Vec<u8>,
     number: u32,
     options: SessionOptions,
     /// DATA of a session that is opened.
@@ -41,7 +40,7 @@ pub(super) struct AskedSession {
 pub(super) fn ask(
     request: &CreditControlRequest<'_>,
     table: &ServiceTable,
-) -> Result<AskedSession, Refusal<'static>> {
+) -> Result<Box<AskedSession>, Refusal<'static>> {
     if request.subscription_ids.as_slice().is_empty() {
         return Err(Refusal::missing(attribute::SUBSCRIPTION_ID));
     }
@@ -55,11 +54,11 @@ pub(super) fn ask(
         // There are no units at all: the client asks later.
         services.clear();
     }
-    let mut asked = AskedSession {
+    // Boxed, since it is moved several times until it is answered.
+    let mut asked = Box::new(AskedSession {
         head: OwnedHead::of(request),
         subscriber: Subscriber::of(&request.subscription_ids, table),
         step,
-        session: ids::session(request.session_id),
         number: request.request_number,
         options: SessionOptions::default(),
         data: None,
@@ -67,7 +66,7 @@ pub(super) fn ask(
         is_outside,
         items: SmallVec::new(),
         item_of: SmallVec::new(),
-    };
+    });
     asked.make_items()?;
     if step == SessionStep::Reserve {
         let validity_s = table.session_validity_s(request.service_context_id);
@@ -140,10 +139,10 @@ impl AskedSession {
         Ok((used.is_some() || requested.is_some()).then_some(item))
     }
 
-    fn request(&self, account: &[u8], late_use: bool) -> Request {
+    fn request(&self, session: &[u8], account: &[u8], late_use: bool) -> Request {
         let late_use = late_use && self.step != SessionStep::Reserve;
         let command = self.step.command(SessionRequest {
-            session: &self.session,
+            session,
             request: self.number,
             options: SessionOptions { late_use, ..self.options },
             blob: self.data.as_deref(),
@@ -153,7 +152,7 @@ impl AskedSession {
     }
 
     /// Asks the store, and returns the answer.
-    pub(super) async fn answer(self, store: Arc<dyn Service>) -> Answer {
+    pub(super) async fn answer(self: Box<Self>, store: Arc<dyn Service>) -> Answer {
         let is_unknown = |service: &AskedService| service.terms.is_none();
         if self.step == SessionStep::Reserve
             && !self.services.is_empty()
@@ -161,12 +160,14 @@ impl AskedSession {
         {
             return self.no_terms();
         }
+        let session = ids::session(self.head.session_id());
         let step = match self.step {
             SessionStep::Reserve => Step::First,
-            SessionStep::Update | SessionStep::Terminate => Step::Later(&self.session),
+            SessionStep::Update | SessionStep::Terminate => Step::Later(&session),
         };
-        let request = |account: &[u8], late_use: bool| self.request(account, late_use);
+        let request = |account: &[u8], late_use| self.request(&session, account, late_use);
         let reply = self.subscriber.call(&*store, step, request).await;
+        drop(session);
         match reply.and_then(answered).map(|answered| answered.answer) {
             Ok(ledger::Answer::Session { code, version, items }) => {
                 self.of_answer(code, version, &items)
@@ -177,7 +178,7 @@ impl AskedSession {
     }
 
     /// Returns the answer to a request whose services are not in the table.
-    fn no_terms(self) -> Answer {
+    fn no_terms(self: Box<Self>) -> Answer {
         let text = "the table of services has no row for this service";
         let failure = Failure::new(ResultCode::RATING_FAILED, text);
         let results = self.services.into_iter();
@@ -189,8 +190,8 @@ impl AskedSession {
         }
     }
 
-    fn of_answer(self, code: Code, version: u64, items: &[ItemAnswer]) -> Answer {
-        let AskedSession { head, step, services, is_outside, item_of, .. } = self;
+    fn of_answer(self: Box<Self>, code: Code, version: u64, items: &[ItemAnswer]) -> Answer {
+        let AskedSession { head, step, services, is_outside, item_of, .. } = *self;
         // The use is settled, and the client has no session any more.
         if step == SessionStep::Update && version == 0 && code == Code::Ok {
             let text = "the session has ended: what was used is debited, and nothing is granted";

@@ -15,33 +15,33 @@ const APPLICATIONS_MAX: usize = 32;
 
 /// Who has answered.
 #[derive(Clone, Debug, Default, Serialize)]
-pub(super) struct Server {
-    pub(super) host: String,
-    pub(super) realm: String,
-    pub(super) product: String,
+pub(crate) struct Server {
+    pub(crate) host: String,
+    pub(crate) realm: String,
+    pub(crate) product: String,
     /// Ids of its applications.
-    pub(super) applications: Vec<u32>,
+    pub(crate) applications: Vec<u32>,
 }
 
 /// An answer.
 #[derive(Debug, Default)]
-pub(super) struct Answer {
-    pub(super) server: Server,
-    pub(super) code: Option<u32>,
-    pub(super) error: Option<String>,
+pub(crate) struct Answer {
+    pub(crate) server: Server,
+    pub(crate) code: Option<u32>,
+    pub(crate) error: Option<String>,
     /// Check-Balance-Result: 0 if the balance covers the units.
-    pub(super) balance: Option<u32>,
+    pub(crate) balance: Option<u32>,
     /// Result-Codes of services.
-    pub(super) services: Vec<u32>,
+    pub(crate) services: Vec<u32>,
 }
 
 impl Server {
-    pub(super) fn is_scurry(&self) -> bool {
+    pub(crate) fn is_scurry(&self) -> bool {
         self.product == OWN_PRODUCT
     }
 
     /// Returns its applications in words.
-    pub(super) fn applications_in_words(&self) -> String {
+    pub(crate) fn applications_in_words(&self) -> String {
         let words = |id: &u32| match *id {
             application::BASE => "0 (base)".to_owned(),
             3 => "3 (accounting)".to_owned(),
@@ -67,7 +67,7 @@ impl Server {
 
 impl Answer {
     /// Reads what can be read; what cannot stays empty.
-    pub(super) fn read(bytes: &[u8]) -> Answer {
+    pub(crate) fn read(bytes: &[u8]) -> Answer {
         let mut answer = Answer::default();
         if let Ok(message) = Message::read(bytes) {
             for avp in message.avps().map_while(Result::ok) {

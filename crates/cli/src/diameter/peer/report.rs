@@ -1,4 +1,4 @@
-//! What a probe says of each step: a line for people, or an object of JSON.
+//! What a command says of each step: a line for people, or an object of JSON.
 
 use super::answer::Server;
 use crate::diameter::result_words;
@@ -9,7 +9,7 @@ use std::time::Duration;
 /// How a step has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Verdict {
+pub(crate) enum Verdict {
     Ok,
     Failed,
     LeftOut,
@@ -17,34 +17,34 @@ pub(super) enum Verdict {
 
 /// One step.
 #[derive(Debug, Serialize)]
-pub(super) struct Step {
+pub(crate) struct Step {
     /// `connect`, `CER`, `DWR`, `CCR-E` or `DPR`.
-    pub(super) step: &'static str,
-    pub(super) verdict: Verdict,
+    pub(crate) step: &'static str,
+    pub(crate) verdict: Verdict,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) ms: Option<f64>,
+    pub(crate) ms: Option<f64>,
     /// Result-Code.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) code: Option<u32>,
-    pub(super) text: String,
+    pub(crate) code: Option<u32>,
+    pub(crate) text: String,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) cure: Option<String>,
+    pub(crate) cure: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) server: Option<Server>,
+    pub(crate) server: Option<Server>,
 }
 
 impl Step {
-    pub(super) fn new(step: &'static str, verdict: Verdict, text: impl Into<String>) -> Step {
+    pub(crate) fn new(step: &'static str, verdict: Verdict, text: impl Into<String>) -> Step {
         let text = text.into();
         Step { step, verdict, ms: None, code: None, text, cure: None, server: None }
     }
 
-    pub(super) fn took(self, took: Duration) -> Step {
+    pub(crate) fn took(self, took: Duration) -> Step {
         Step { ms: Some((took.as_secs_f64() * 1e6).round() / 1e3), ..self }
     }
 
     /// Adds what a Result-Code means: in our words if the server is ours.
-    pub(super) fn with_code(mut self, code: u32, is_scurry: bool, error: Option<&str>) -> Step {
+    pub(crate) fn with_code(mut self, code: u32, is_scurry: bool, error: Option<&str>) -> Step {
         self.code = Some(code);
         let ours = result_words::of_scurry(code).filter(|_| is_scurry && code != 2001);
         let meaning = ours.map_or_else(
@@ -59,7 +59,7 @@ impl Step {
     }
 
     /// Prints it.
-    pub(super) fn print(&self, is_json: bool) {
+    pub(crate) fn print(&self, is_json: bool) {
         if is_json {
             let line = serde_json::to_string(self).unwrap_or_default();
             return println!("{line}");

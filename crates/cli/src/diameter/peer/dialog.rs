@@ -1,4 +1,4 @@
-//! Requests and their answers on the connection of a probe, by the peer machine.
+//! Requests and their answers on the connection of a client, by the peer machine.
 
 use super::wire::{Wire, is_late, now, seconds};
 use anyhow::{Result, anyhow, bail};
@@ -11,14 +11,14 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 const SHOWN_LEN_MAX: usize = 40;
 
 /// What has ended a step, with the message that has caused it.
-pub(super) struct Outcome {
-    pub(super) event: Event,
-    pub(super) message: Vec<u8>,
-    pub(super) took: Duration,
+pub(crate) struct Outcome {
+    pub(crate) event: Event,
+    pub(crate) message: Vec<u8>,
+    pub(crate) took: Duration,
 }
 
 /// A connection on which one request waits for its answer at a time.
-pub(super) struct Dialog {
+pub(crate) struct Dialog {
     wire: Wire,
     peer: Peer,
     input: Vec<u8>,
@@ -29,7 +29,7 @@ pub(super) struct Dialog {
 
 impl Dialog {
     /// Begins, with the request for capabilities to be sent.
-    pub(super) fn new(wire: Wire, settings: PeerSettings, patience: Duration) -> Dialog {
+    pub(crate) fn new(wire: Wire, settings: PeerSettings, patience: Duration) -> Dialog {
         let mut output = Vec::new();
         let wall = wall();
         let start = Start {
@@ -41,12 +41,12 @@ impl Dialog {
         Dialog { wire, peer, input: Vec::new(), output, patience, begun: now() }
     }
 
-    pub(super) fn is_tls(&self) -> bool {
+    pub(crate) fn is_tls(&self) -> bool {
         self.wire.is_tls()
     }
 
     /// Returns the peer machine, the time of its clock, and the bytes to be sent, to add a request.
-    pub(super) fn parts(&mut self) -> (&mut Peer, u64, &mut Vec<u8>) {
+    pub(crate) fn parts(&mut self) -> (&mut Peer, u64, &mut Vec<u8>) {
         let now_ms = self.now_ms();
         (&mut self.peer, now_ms, &mut self.output)
     }
@@ -56,7 +56,7 @@ impl Dialog {
     ///
     /// # Errors
     /// In words: no answer in time, the server has closed the connection, or what came is not Diameter.
-    pub(super) fn wait(&mut self) -> Result<Outcome> {
+    pub(crate) fn wait(&mut self) -> Result<Outcome> {
         let begun = now();
         self.wire.set_deadline(begun + self.patience);
         loop {
@@ -129,6 +129,6 @@ impl Dialog {
 
 /// Returns the time since 1970.
 #[expect(clippy::disallowed_methods, reason = "a tool: identifiers that differ from run to run")]
-pub(super) fn wall() -> Duration {
+pub(crate) fn wall() -> Duration {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! The connection of a probe: a socket with one deadline for all reads and writes of a step, over TCP or TLS.
+//! The connection of a client: a socket with one deadline for all reads and writes of a step, over TCP or TLS.
 
 use crate::tls_options::TlsOptions;
 use anyhow::{Context, Result, bail};
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 /// Returns the time.
 #[expect(clippy::disallowed_methods, reason = "a tool: timeouts, and how long answers took")]
-pub(super) fn now() -> Instant {
+pub(crate) fn now() -> Instant {
     Instant::now()
 }
 
@@ -47,22 +47,22 @@ impl Write for Timed {
 
 /// A connection over TCP or TLS.
 #[derive(Debug)]
-pub(super) enum Wire {
+pub(crate) enum Wire {
     Plain(PlainWire),
     Tls(Box<TlsWire>),
 }
 
 /// A connection over TCP.
 #[derive(Debug)]
-pub(super) struct PlainWire(Timed);
+pub(crate) struct PlainWire(Timed);
 
 /// A connection over TLS.
 #[derive(Debug)]
-pub(super) struct TlsWire(StreamOwned<ClientConnection, Timed>);
+pub(crate) struct TlsWire(StreamOwned<ClientConnection, Timed>);
 
 impl Wire {
     /// Connects to `HOST:PORT` within `patience`, and agrees on TLS if the options say so.
-    pub(super) fn connect(address: &str, tls: &TlsOptions, patience: Duration) -> Result<Wire> {
+    pub(crate) fn connect(address: &str, tls: &TlsOptions, patience: Duration) -> Result<Wire> {
         let deadline = now() + patience;
         let wrong = || format!("the host in {address:?} is not known here");
         let mut refusal = None;
@@ -95,26 +95,26 @@ impl Wire {
     }
 
     /// Reports whether it speaks TLS.
-    pub(super) fn is_tls(&self) -> bool {
+    pub(crate) fn is_tls(&self) -> bool {
         matches!(self, Wire::Tls(_))
     }
 
     /// Sets the end of all later reads and writes.
-    pub(super) fn set_deadline(&mut self, deadline: Instant) {
+    pub(crate) fn set_deadline(&mut self, deadline: Instant) {
         match self {
             Wire::Plain(PlainWire(timed)) => timed.deadline = deadline,
             Wire::Tls(tls) => tls.0.sock.deadline = deadline,
         }
     }
 
-    pub(super) fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
+    pub(crate) fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
         match self {
             Wire::Plain(PlainWire(timed)) => timed.write_all(bytes),
             Wire::Tls(tls) => tls.0.write_all(bytes).and_then(|()| tls.0.flush()),
         }
     }
 
-    pub(super) fn receive(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+    pub(crate) fn receive(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self {
             Wire::Plain(PlainWire(timed)) => timed.read(buffer),
             Wire::Tls(tls) => tls.0.read(buffer),
@@ -123,11 +123,11 @@ impl Wire {
 }
 
 /// Reports whether a timeout has ended it.
-pub(super) fn is_late(error: &io::Error) -> bool {
+pub(crate) fn is_late(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock)
 }
 
 /// Formats a timeout.
-pub(super) fn seconds(patience: Duration) -> String {
+pub(crate) fn seconds(patience: Duration) -> String {
     format!("{} s", patience.as_secs_f64())
 }
