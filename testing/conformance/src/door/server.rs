@@ -41,6 +41,12 @@ impl ServerDoor {
         Ok(ServerDoor { binary: profile_dir.join("scurry"), rdma: None, directory: None })
     }
 
+    /// Returns the path of the binary.
+    #[must_use]
+    pub fn binary(&self) -> &Path {
+        &self.binary
+    }
+
     /// Returns a door that uses RDMA, on the device with this address.
     #[must_use]
     pub fn over_rdma(self, address: IpAddr) -> ServerDoor {
