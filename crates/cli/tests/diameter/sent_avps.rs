@@ -13,8 +13,7 @@ use scurry_diameter::{Avps, Message, MessageIds, Origin, ServerAction, ServerReq
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A row for each measure, and for each final action.
-const SETTINGS: &str = "[diameter]
-watchdog_s = 6
+const SETTINGS: &str = "
 [[services]]
 measure = 'volume'
 threshold = '20%'
@@ -257,13 +256,16 @@ fn the_avps_that_are_sent_are_those_of_the_statement() {
     let mut nameless = Client::open(store.diameter, "relay.example");
     nameless.send(&message(0x80, command::CAPABILITIES_EXCHANGE, [0, 1, 1], &cer[..4].concat()));
     nameless.receive().expect("an answer");
-    let door = Process::door_before(&store, SETTINGS);
-    let mut other = Client::connect(door.diameter, "pgw.example");
-    let watchdog = other.receive().expect("a request");
-    assert!(text(&watchdog).starts_with("280R "), "{}", text(&watchdog));
+    let door = Process::door_before(&store, "");
+    let mut ended = Client::connect(door.diameter, "pgw.example");
     door.signal(Signal::SIGTERM);
-    while other.receive().is_some_and(|request| !text(&request).starts_with("282R ")) {}
-    for client in [client, refused, relay, nameless, other] {
+    let last = ended.receive().expect("a request");
+    assert!(text(&last).starts_with("282R "), "{}", text(&last));
+    let door = Process::door_before(&store, "[diameter]\nwatchdog_s = 6\n");
+    let mut quiet = Client::connect(door.diameter, "pgw.example");
+    let watchdog = quiet.receive().expect("a request");
+    assert!(text(&watchdog).starts_with("280R "), "{}", text(&watchdog));
+    for client in [client, refused, relay, nameless, ended, quiet] {
         client.received.iter().for_each(|message| seen.add(message));
     }
     seen.add(&own_request(ServerAction::Abort));
