@@ -9,11 +9,12 @@ use std::path::Path;
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 /// Where the tests of Diameter are.
-const TESTS: [&str; 4] = [
+const TESTS: [&str; 5] = [
     "crates/cli/tests/diameter",
     "crates/diameter",
     "crates/service-table/src",
     "doors/diameter/src",
+    "testing/conformance/tests/all",
 ];
 const ANSWERS: [&str; 3] = ["yes", "no", "not here"];
 

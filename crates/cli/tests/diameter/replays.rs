@@ -1,6 +1,6 @@
-//! Sessions as clients in use have them, byte by byte: the AVPs of each, in its order and with its flags. Each test
-//! compares the whole answer, so all that the client reads of it. What Open5GS, Magma, Kamailio and SigScale send was read
-//! in their sources.
+//! Sessions as clients in use have them, AVP by AVP: those of each, with its flags and, as far as it is known, in its order;
+//! Service-Information is shortened. Each test compares the whole answer, so all that the client reads of it. What Open5GS,
+//! Magma, Kamailio and SigScale send was read in their sources.
 
 mod cisco;
 mod kamailio;
