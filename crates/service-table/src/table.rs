@@ -140,6 +140,12 @@ impl ServiceTable {
         longest.filter(|longest| *longest > 0).unwrap_or(ServiceTerms::VALIDITY_S)
     }
 
+    /// Returns the longest validity of all grants, seconds: a store must allow it.
+    pub fn validity_s_max(&self) -> u32 {
+        let longest = self.contexts.iter().map(|context| context.validity_s_max).max();
+        longest.unwrap_or(0).max(ServiceTerms::VALIDITY_S)
+    }
+
     /// Returns how subscribers are found, in this order.
     pub fn subscribers(&self) -> &[SubscriberRule] {
         &self.subscribers

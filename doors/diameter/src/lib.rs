@@ -36,6 +36,7 @@ mod settings_error;
 #[cfg(test)]
 mod tests;
 
+pub use charging::client_data::DATA_LEN_MAX;
 pub use code_counts::CodeCounts;
 pub use door::{DiameterDoor, DiameterReloader, open};
 pub use door_view::DoorView;

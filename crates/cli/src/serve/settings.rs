@@ -230,6 +230,12 @@ impl Options {
         &self,
         listen: Option<SocketAddr>,
     ) -> Result<scurry_door_diameter::Settings> {
+        let least = scurry_door_diameter::DATA_LEN_MAX;
+        ensure!(
+            self.limits.blob_len_max >= least,
+            "{}: blob_len_max must be {least} at least where there is a Diameter door: its sessions have DATA",
+            self.wrong("[limits]")
+        );
         let section = self.diameter.clone().unwrap_or_default();
         section.into_settings(listen).with_context(|| self.wrong("settings of [diameter]"))
     }
@@ -237,7 +243,14 @@ impl Options {
     /// Returns the table of services.
     pub(crate) fn service_table(&self) -> Result<ServiceTable> {
         let table = ServiceTable::new(&self.services, &self.subscribers, self.unknown_subscriber);
-        table.with_context(|| self.wrong("table of services"))
+        let table = table.with_context(|| self.wrong("table of services"))?;
+        let longest_ms = i64::from(table.validity_s_max()) * 1_000;
+        ensure!(
+            longest_ms <= self.limits.tcc_ms_max,
+            "{}: tcc_ms_max is below the longest validity of a service, {longest_ms} ms",
+            self.wrong("[limits]")
+        );
+        Ok(table)
     }
 
     /// Returns the context of an error about what the settings file says.

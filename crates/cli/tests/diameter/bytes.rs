@@ -26,7 +26,7 @@ enum Kind {
 }
 
 /// AVPs that the server may send in these tests: code, vendor, M flag, name, data. RFC 6733, RFC 8506, TS 32.299.
-const KNOWN: [(u32, u32, bool, &str, Kind); 35] = [
+const KNOWN: [(u32, u32, bool, &str, Kind); 38] = [
     (257, 0, true, "Host-IP-Address", Kind::Bytes),
     (258, 0, true, "Auth-Application-Id", Kind::Number),
     (260, 0, true, "Vendor-Specific-Application-Id", Kind::Group),
@@ -40,6 +40,9 @@ const KNOWN: [(u32, u32, bool, &str, Kind); 35] = [
     (278, 0, true, "Origin-State-Id", Kind::Number),
     (279, 0, true, "Failed-AVP", Kind::Group),
     (281, 0, false, "Error-Message", Kind::Text),
+    (283, 0, true, "Destination-Realm", Kind::Text),
+    (285, 0, true, "Re-Auth-Request-Type", Kind::Number),
+    (293, 0, true, "Destination-Host", Kind::Text),
     (296, 0, true, "Origin-Realm", Kind::Text),
     (299, 0, true, "Inband-Security-Id", Kind::Number),
     (415, 0, true, "CC-Request-Number", Kind::Number),
@@ -204,15 +207,39 @@ impl RawClient {
         self.ask_all(&[request.to_vec()]).pop().expect("an answer")
     }
 
+    /// Receives a request of the server with this command and application, and answers it with a Result-Code and the
+    /// AVPs of the origin. Returns its AVPs as text.
+    pub(crate) fn receive_request(
+        &mut self,
+        command: u32,
+        session: &str,
+        origin: &[Vec<u8>],
+        result: u32,
+    ) -> String {
+        let (head, body) = self.receive_message();
+        assert_eq!(word(&head, 4), 0xc0 << 24 | command, "flags and command");
+        let ids = [4, word(&head, 12), word(&head, 16)];
+        assert_eq!(word(&head, 8), 4, "application");
+        let members = [vec![text(263, session), number(268, result)], origin.to_vec()].concat();
+        let answer = message(0x40, command, ids, &members.concat());
+        self.stream.write_all(&answer).expect("it is sent");
+        shown(&body).trim_start().to_owned()
+    }
+
+    fn receive_message(&mut self) -> ([u8; 20], Vec<u8>) {
+        let mut head = [0; 20];
+        self.stream.read_exact(&mut head).expect("a message");
+        assert_eq!(head[0], 1, "version");
+        let mut body = vec![0; usize::try_from(word(&head, 0) & 0x00ff_ffff).expect("short") - 20];
+        self.stream.read_exact(&mut body).expect("a message");
+        (head, body)
+    }
+
     /// Receives an answer. Returns the Hop-by-Hop identifier of its request, and its AVPs as text.
     fn receive(&mut self) -> (u32, String) {
-        let mut head = [0; 20];
-        self.stream.read_exact(&mut head).expect("an answer");
-        let mut body = vec![0; usize::try_from(word(&head, 0) & 0x00ff_ffff).expect("short") - 20];
-        self.stream.read_exact(&mut body).expect("an answer");
+        let (head, body) = self.receive_message();
         let command = word(&head, 4) & 0x00ff_ffff;
         let hop_by_hop = word(&head, 12);
-        assert_eq!(head[0], 1, "version");
         assert_eq!(self.waiting.remove(&hop_by_hop), Some(word(&head, 16)), "ids of a request");
         let (flags, application) = if command == CREDIT_CONTROL { (0x40, 4) } else { (0, 0) };
         assert_eq!((head[4], word(&head, 8)), (flags, application), "flags and application");

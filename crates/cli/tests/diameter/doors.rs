@@ -15,6 +15,15 @@ fn wrong_settings_are_told_with_the_file() {
         ("[diameter]\norigin_host = 'a b'", "is no name of a host or realm"),
         ("[diameter]\norigin = 'a'", "did you mean `origin_host`"),
         ("[[diameter.peers]]\nhost = 'a'\nname = 'b'", "unknown"),
+        ("[limits]\nblob_len_max = 255", "blob_len_max must be 256 at least"),
+        (
+            "[limits]\nvalidity_ms_default = 1000\ntcc_ms_max = 599999",
+            "below the longest validity of a service, 600000 ms",
+        ),
+        (
+            "[limits]\nvalidity_ms_default = 1000\ntcc_ms_max = 600000\n[[services]]\nmeasure = 'time'\nvalidity_s = 601",
+            "below the longest validity of a service, 601000 ms",
+        ),
     ] {
         let words_of_store = ["serve", "--durability", "none", "--listen", "127.0.0.1:0"];
         let Err(said) = Process::try_start(&words_of_store, settings) else { panic!("it started") };

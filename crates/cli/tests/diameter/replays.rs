@@ -16,6 +16,9 @@ const INITIAL: u32 = 1;
 const UPDATE: u32 = 2;
 const TERMINATION: u32 = 3;
 
+/// Command code of Re-Auth.
+const RE_AUTH: u32 = 258;
+
 /// Kinds of subscribers: Subscription-Id-Type.
 const E164: u32 = 0;
 const IMSI: u32 = 1;
@@ -36,6 +39,25 @@ fn connect(store: &Process, host: &str, realm: &str) -> RawClient {
     let (client, answer) = RawClient::connect(store.diameter, &capabilities);
     assert!(answer.starts_with("Result-Code=2001 ") && answer.contains(" Auth-Application-Id=4"));
     client
+}
+
+/// Receives a Re-Auth-Request for a session, and answers it with success, as this client. `service` is what it names.
+fn receive_reauth(client: &mut RawClient, session: &str, host: &str, realm: &str, service: &str) {
+    let origin = [text(264, host), text(296, realm)];
+    let asked = client.receive_request(RE_AUTH, session, &origin, 2001);
+    let expected = format!(
+        "Session-Id={session} Origin-Host=scurry.localdomain Origin-Realm=localdomain \
+         Destination-Realm={realm} Destination-Host={host} Auth-Application-Id=4 \
+         Re-Auth-Request-Type=0 {service}"
+    );
+    assert_eq!(asked, expected.trim_end());
+}
+
+/// Starts a store whose door follows events.
+fn store_with_events() -> Process {
+    let store = Process::with_log("");
+    store.logged("clients are asked again after a top-up");
+    store
 }
 
 /// Checks the account's invariants, and that it has so many units available and none held.

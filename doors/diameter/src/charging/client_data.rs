@@ -2,8 +2,8 @@
 
 use super::ids;
 
-/// Longest DATA, bytes: what a store takes by default (blob_len_max).
-const DATA_LEN_MAX: usize = 256;
+/// Longest DATA of a session, bytes: a store must take it (blob_len_max).
+pub const DATA_LEN_MAX: usize = 256;
 /// First word.
 const PROTOCOL: &str = "diameter";
 

@@ -1,8 +1,10 @@
 //! A Cisco gateway: CCR-I without quota, and after 4012 the session waits, until the server asks it to request again.
 
-use super::{IMSI, INITIAL, TERMINATION, UPDATE, answer, check_settled, connect};
+use super::{
+    IMSI, INITIAL, TERMINATION, UPDATE, answer, check_settled, connect, receive_reauth,
+    store_with_events,
+};
 use crate::bytes::{group, long, number, subscriber, text, tgpp};
-use crate::store::Process;
 
 const HOST: &str = "0001-sessmgr.pgw.example";
 const SESSION: &str = "0001-sessmgr.pgw.example;70001;1;66a1b2c3";
@@ -31,7 +33,7 @@ fn request(kind: u32, request: u32, service: Option<&[Vec<u8>]>) -> Vec<Vec<u8>>
 
 #[test]
 fn a_session_of_cisco_begins_without_quota_and_waits_for_credit() {
-    let store = Process::with_settings("");
+    let store = store_with_events();
     store.ask(&format!("SCUR.CREATE {ACCOUNT} BUCKET main octet 1000000"));
     let mut client = connect(&store, HOST, "pgw.example");
     let first = client.ask(&request(INITIAL, 0, None));
@@ -45,8 +47,9 @@ fn a_session_of_cisco_begins_without_quota_and_waits_for_credit() {
     let third = client.ask(&request(UPDATE, 2, Some(&spent)));
     assert_eq!(third, answer(SESSION, UPDATE, 2, "MSCC={ RG=10 Result-Code=4012 }"));
     check_settled(&store, ACCOUNT, 0);
-    // The session is open, and credit that comes meanwhile is granted to it.
+    // The session is open, and its client is asked to request again when there is credit.
     store.ask(&format!("SCUR.TOPUP {ACCOUNT} topup-1 main 500000"));
+    receive_reauth(&mut client, SESSION, HOST, "pgw.example", "RG=10");
     let reason = tgpp(872, &FORCED_REAUTHORISATION.to_be_bytes());
     let again = [group(437, &[]), group(446, &[long(421, 0)]), number(432, 10), reason];
     let fourth = client.ask(&request(UPDATE, 3, Some(&again)));

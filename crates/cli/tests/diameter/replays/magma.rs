@@ -4,6 +4,7 @@
 
 use super::{
     E164, IMSI, INITIAL, TERMINATION, UPDATE, answer, check_audit, check_settled, connect,
+    receive_reauth, store_with_events,
 };
 use crate::bytes::{group, long, number, subscriber, text, tgpp, tgpp_optional};
 use crate::store::Process;
@@ -121,4 +122,36 @@ fn a_session_of_magma_is_charged_and_its_groups_are_updated_in_parallel() {
     assert_eq!(last, answer(SESSION, TERMINATION, 4, &results.join(" ")));
     check_settled(&store, ACCOUNT, 100_000_000 - 1_010_017);
     check_settled(&store, "msisdn-491700000001", 1);
+}
+
+#[test]
+fn groups_of_magma_are_updated_in_parallel_after_a_request_of_the_server() {
+    let store = store_with_events();
+    store.ask(&format!("SCUR.CREATE {ACCOUNT} BUCKET main octet 1000000"));
+    let mut client = connect(&store, "feg.example", "example");
+    let first = [service(1, Some(&octets(0, 900_000)), None), service(2, Some(&[]), None)];
+    let first = client.ask(&request(INITIAL, 0, &first));
+    // Less than requested, but not the last units: those of the first group may come back.
+    let both = format!("{} {}", granted(1, 900_000), granted(2, 100_000));
+    assert_eq!(first, answer(SESSION, INITIAL, 0, &both));
+    let denied = client.ask(&request(UPDATE, 1, &[service(3, Some(&[]), None)]));
+    let result = "MSCC={ SI=7 RG=3 Result-Code=4012 }";
+    assert_eq!(denied, answer(SESSION, UPDATE, 1, result));
+    store.ask(&format!("SCUR.TOPUP {ACCOUNT} topup-1 main 9000000"));
+    // Two groups lack credit, so the request is for the session, and Magma updates each group by a request of its own.
+    receive_reauth(&mut client, SESSION, "feg.example", "example", "");
+    let updates = [
+        request(UPDATE, 2, &[service(1, Some(&octets(0, 900_000)), Some((0, 1_000, 4)))]),
+        request(UPDATE, 3, &[service(2, Some(&octets(0, 500_000)), Some((0, 100_000, 4)))]),
+        request(UPDATE, 4, &[service(3, Some(&octets(0, 500_000)), None)]),
+    ];
+    let answers = client.ask_all(&updates);
+    let expected = [
+        answer(SESSION, UPDATE, 2, &granted(1, 900_000)),
+        answer(SESSION, UPDATE, 3, &granted(2, 500_000)),
+        answer(SESSION, UPDATE, 4, &granted(3, 500_000)),
+    ];
+    assert_eq!(answers, expected);
+    assert_eq!(store.balance(ACCOUNT), (10_000_000 - 101_000 - 1_900_000, 1_900_000));
+    check_audit(&store, ACCOUNT);
 }
