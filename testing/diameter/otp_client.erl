@@ -1,8 +1,8 @@
-%% A client of the Diameter application of Erlang/OTP. It charges a session and events, and prints one line per answer:
-%% the name of the request, Result-Code, and what each service got. OTP's stack checks CEA, DWA, DPA and every answer
+%% A client of the Diameter application of Erlang/OTP. It charges sessions and events, and prints one line per answer:
+%% the name of the request, Result-Code, and what each service got; and one for each request of the server. OTP's stack checks CEA, DWA, DPA and every answer
 %% against its dictionary before this program sees it.
 %%
-%% usage: erl -noshell -pa DIRECTORY -run otp_client run PORT
+%% usage: erl -noshell -pa DIRECTORY -run otp_client run PORT STORE_PORT
 
 -module(otp_client).
 -export([run/1]).
@@ -12,7 +12,8 @@
 -define(SERVICE, otp_client).
 -define(IMSI, [[{'Subscription-Id-Type', 1}, {'Subscription-Id-Data', "001010000000001"}]]).
 
-run([Port]) ->
+run([Port, StorePort]) ->
+    register(?MODULE, self()),
     ok = diameter:start(),
     ok = diameter:start_service(?SERVICE, [
         {'Origin-Host', "otp.example"},
@@ -22,7 +23,7 @@ run([Port]) ->
         {'Auth-Application-Id', [4]},
         {decode_format, map},
         {string_decode, true},
-        {application, [{alias, cc}, {dictionary, rfc4006_cc}, {module, ?MODULE},
+        {application, [{alias, cc}, {dictionary, otp_charging}, {module, ?MODULE},
                        {answer_errors, callback}]}]),
     true = diameter:subscribe(?SERVICE),
     {ok, _} = diameter:add_transport(?SERVICE, {connect, [
@@ -35,6 +36,7 @@ run([Port]) ->
     end,
     session(),
     events(),
+    requests_of_the_server(list_to_integer(StorePort)),
     %% OTP sends DPR, and waits for our DPA.
     ok = diameter:stop_service(?SERVICE),
     ok = diameter:stop(),
@@ -59,6 +61,29 @@ events() ->
     ask("check 10", event(Id, 1, 2, [service(1, [{asked, 10}])])),
     ask("check 11", event(Id, 2, 2, [service(1, [{asked, 11}])])),
     ask("price", event(Id, 3, 3, [])).
+
+%% A top-up leads to RAR, a suspension to ASR.
+requests_of_the_server(StorePort) ->
+    Id = diameter:session_id("otp.example"),
+    ask("CCR-I", session_request(Id, 1, 0, [service(100, [{asked, 500}])])),
+    ok = execute(StorePort, "SCUR.TOPUP imsi-001010000000001 otp-1 main 1000\r\n"),
+    asked_by_the_server(),
+    ask("CCR-U", session_request(Id, 2, 1, [service(100, [{used, 10}, {asked, 500}])])),
+    ok = execute(StorePort, "SCUR.STATUS imsi-001010000000001 suspended\r\n"),
+    asked_by_the_server(),
+    ask("CCR-T", session_request(Id, 3, 2, [service(100, [{used, 100}])])).
+
+execute(Port, Command) ->
+    {ok, Socket} = gen_tcp:connect({127,0,0,1}, Port, [binary, {active, false}]),
+    ok = gen_tcp:send(Socket, Command),
+    {ok, <<"*", _/binary>>} = gen_tcp:recv(Socket, 0, 120000),
+    gen_tcp:close(Socket).
+
+asked_by_the_server() ->
+    receive
+        {asked, Name, Groups} -> io:format("~s~s~n", [Name, [io_lib:format(" [~w]", [G]) || G <- Groups]])
+    after 120000 -> io:format("not asked~n"), halt(1)
+    end.
 
 session_request(Id, Type, Number, Services) ->
     (request(Id, Type, Number))#{'Multiple-Services-Credit-Control' => Services}.
@@ -122,4 +147,14 @@ handle_answer(Packet, _Request, _Service, _Peer) ->
 
 handle_error(Reason, _Request, _Service, _Peer) -> {no_answer, Reason}.
 
-handle_request(_Packet, _Service, _Peer) -> discard.
+handle_request(Packet, _Service, {_, Caps}) ->
+    {Host, _} = element(2, Caps),
+    {Realm, _} = element(3, Caps),
+    [Name | #{'Session-Id' := Id} = Request] = element(4, Packet),
+    [] = element(6, Packet),
+    ?MODULE ! {asked, Name, maps:get('Rating-Group', Request, [])},
+    Answer = #{'Session-Id' => Id, 'Result-Code' => 2001, 'Origin-Host' => Host, 'Origin-Realm' => Realm},
+    case Name of
+        'RAR' -> {reply, ['RAA' | Answer]};
+        'ASR' -> {reply, ['ASA' | Answer]}
+    end.
