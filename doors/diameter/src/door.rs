@@ -11,7 +11,7 @@ use crate::settings::{Settings, check_peers};
 use crate::settings_error::SettingsError;
 use scurry_service::Service;
 use scurry_service_table::ServiceTable;
-use scurry_session_notices::{NoticeCounters, NoticeCounts};
+use scurry_session_notices::NoticeCounters;
 use scurry_tls::Certificates;
 use std::fmt;
 use std::net::SocketAddr;
@@ -72,17 +72,16 @@ impl DiameterDoor {
 
     /// Returns what an operator sees of it.
     pub fn view(&self) -> DoorView {
-        DoorView { metrics: Arc::clone(&self.serving.metrics), peers: self.peers() }
+        DoorView {
+            metrics: Arc::clone(&self.serving.metrics),
+            peers: self.peers(),
+            notices: Arc::clone(&self.notices),
+        }
     }
 
     /// Returns the counters. Those of peers are in the table of peers.
     pub fn counts(&self) -> DoorCounts {
         self.serving.metrics.snapshot()
-    }
-
-    /// Returns the counters of the requests to clients that events of the store have led to (RAR, ASR).
-    pub fn notice_counts(&self) -> NoticeCounts {
-        self.notices.snapshot()
     }
 
     /// Returns what replaces the table of services and the rules of peers while the door serves.

@@ -1,6 +1,7 @@
 //! Requests of the door to its clients: RAR after a top-up, ASR when an account is suspended or closed.
 
 use crate::client::{Ask, Client, text, used, wants};
+use crate::page::Page;
 use crate::store::Process;
 use scurry_diameter::ccr::RequestType::{Initial, Termination, Update};
 use scurry_diameter::ccr::Service;
@@ -19,7 +20,7 @@ const FOLLOWS: &str = "clients are asked again after a top-up";
 
 /// Starts a store with a log, and a door that follows its events.
 fn store() -> Process {
-    let store = Process::with_log(KEPT);
+    let store = Process::with_log(&format!("http_listen = '127.0.0.1:0'\n{KEPT}"));
     store.logged(FOLLOWS);
     store
 }
@@ -84,6 +85,13 @@ fn a_top_up_makes_a_session_ask_again_for_what_it_lacks() {
     receive(&mut other, command::ABORT_SESSION, 2001);
     other.services(Ask::data("other;1", Termination, 2), &[]);
     assert_eq!(store.balance(ACCOUNT), (11_000 - 160, 0));
+    let counted =
+        |page: &Page, outcome| page.sum("scurry_diameter_notices_total", &[("outcome", outcome)]);
+    let page = store.metrics_when("all are delivered", |page| counted(page, "delivered") == 4.0);
+    for (outcome, count) in [("sent", 4.0), ("superseded", 0.0), ("given_up", 0.0), ("missed", 0.0)]
+    {
+        assert_eq!(counted(&page, outcome), count, "{outcome}");
+    }
 }
 
 #[test]

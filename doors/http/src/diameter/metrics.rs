@@ -1,7 +1,8 @@
 //! The metrics of a Diameter door. Labels have few values, and so have hosts: a page has so many peers at most.
 
 use scurry_door_diameter::{
-    ConnectionFault, ConnectionState, DoorCounts, DoorView, OwnCounts, PeerState, PeerView,
+    ConnectionFault, ConnectionState, DoorCounts, DoorView, NoticeCounts, OwnCounts, PeerState,
+    PeerView,
 };
 use scurry_server::{Exposition, MetricKind};
 
@@ -15,7 +16,22 @@ const STRANGERS: &str = "";
 /// Writes the metrics of a door and of its peers to a page.
 pub(crate) fn show(view: &DoorView, page: &mut Exposition) {
     door(&view.counts(), page);
+    notices(&view.notices(), page);
     of_peers(view.peers(), &view.requests_to_strangers(), page);
+}
+
+fn notices(counts: &NoticeCounts, page: &mut Exposition) {
+    let help = "Requests to clients after a top-up or a change of status (RAR, ASR), by what became of them.";
+    page.metric("scurry_diameter_notices_total", Counter, help);
+    for (outcome, count) in [
+        ("sent", counts.sent),
+        ("delivered", counts.delivered),
+        ("superseded", counts.superseded),
+        ("given_up", counts.given_up),
+        ("missed", counts.missed),
+    ] {
+        page.sample(&[("outcome", outcome)], count);
+    }
 }
 
 fn of_peers(mut all: Vec<PeerView>, to_strangers: &OwnCounts, page: &mut Exposition) {
