@@ -37,18 +37,28 @@ pub(crate) struct Tls {
 pub(crate) struct Listener {
     socket: TcpListener,
     tls: Option<Tls>,
+    is_sctp: bool,
     pub(crate) address: SocketAddr,
 }
 
 impl Listener {
     pub(crate) async fn open(address: SocketAddr, tls: Option<Tls>) -> Result<Listener, OpenError> {
-        let refused = |source: io::Error| match source.kind() {
-            io::ErrorKind::AddrInUse => OpenError::AddressInUse(address),
-            _ => OpenError::Listen { address, source },
-        };
-        let socket = TcpListener::bind(address).await.map_err(refused)?;
-        let address = socket.local_addr().map_err(refused)?;
-        Ok(Listener { socket, tls, address })
+        let socket = TcpListener::bind(address).await.map_err(|error| refused(address, error))?;
+        Listener::over(socket, tls, false)
+    }
+
+    /// Listens for connections over SCTP: one-to-one style sockets (RFC 6458, 4), which are used as those of TCP are.
+    #[cfg(feature = "sctp")]
+    pub(crate) fn open_sctp(address: SocketAddr) -> Result<Listener, OpenError> {
+        let bound = sctp::bind(address).and_then(TcpListener::from_std);
+        let socket = bound.map_err(|error| refused(address, error))?;
+        Listener::over(socket, None, true)
+    }
+
+    fn over(socket: TcpListener, tls: Option<Tls>, is_sctp: bool) -> Result<Listener, OpenError> {
+        let unknown = SocketAddr::from(([0, 0, 0, 0], 0));
+        let address = socket.local_addr().map_err(|error| refused(unknown, error))?;
+        Ok(Listener { socket, tls, is_sctp, address })
     }
 
     /// Accepts connections until `stopped` changes, then ends them.
@@ -68,6 +78,10 @@ impl Listener {
                     Ok((stream, address)) => {
                         troubles.is_failing = false;
                         if let Some(places) = troubles.places(&host) {
+                            // Without TCP_NODELAY an answer may wait for the acknowledgement of the one before.
+                            if !self.is_sctp && stream.set_nodelay(true).is_err() {
+                                continue;
+                            }
                             let (host, tls) = (Arc::clone(&host), self.tls.clone());
                             tasks.spawn(serve_one(host, stream, address, tls, places));
                         }
@@ -85,6 +99,35 @@ impl Listener {
         let all_ms = settings.drain_ms.saturating_add(settings.disconnect_ms);
         let patience = Duration::from_millis(all_ms.saturating_add(END_MS));
         let _ = timeout(patience, async { while tasks.join_next().await.is_some() {} }).await;
+    }
+}
+
+fn refused(address: SocketAddr, source: io::Error) -> OpenError {
+    match source.kind() {
+        io::ErrorKind::AddrInUse => OpenError::AddressInUse(address),
+        _ => OpenError::Listen { address, source },
+    }
+}
+
+#[cfg(feature = "sctp")]
+mod sctp {
+    use rustix::net::{
+        AddressFamily, SocketFlags, SocketType, bind as bind_socket, ipproto, listen, socket_with,
+    };
+    use std::io;
+    use std::net::{SocketAddr, TcpListener};
+
+    /// Connections that wait to be accepted.
+    const BACKLOG: i32 = 1_024;
+
+    /// Returns a socket that listens, non-blocking.
+    pub(super) fn bind(address: SocketAddr) -> io::Result<TcpListener> {
+        let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        let socket = socket_with(family, SocketType::STREAM, flags, Some(ipproto::SCTP))?;
+        bind_socket(&socket, &address)?;
+        listen(&socket, BACKLOG)?;
+        Ok(socket.into())
     }
 }
 
@@ -152,8 +195,7 @@ async fn serve_one<A: Answerer>(
     let link = host.metrics.connected();
     let _counted = Counted { host: Arc::clone(&host), link: Arc::clone(&link) };
     let Places { _place, unidentified } = places;
-    // Without TCP_NODELAY an answer may wait for the acknowledgement of the one before.
-    let Ok(local) = stream.set_nodelay(true).and_then(|()| stream.local_addr()) else { return };
+    let Ok(local) = stream.local_addr() else { return };
     let remote = Remote { address, is_tls: tls.is_some(), certificate: None };
     let arrival = Arrival { link, remote, local: local.ip(), unidentified };
     let Some(tls) = tls else { return Connection::new(host, stream, arrival).run().await };

@@ -25,6 +25,11 @@ pub enum OpenError {
         /// The system's error.
         source: io::Error,
     },
+    /// The build has no SCTP.
+    #[error(
+        "sctp_listen: this build has no SCTP. Build it with `--features sctp`, or leave sctp_listen out"
+    )]
+    WithoutSctp,
     /// A file of TLS cannot be used.
     #[error(transparent)]
     Tls(#[from] TlsError),

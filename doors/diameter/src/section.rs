@@ -18,6 +18,7 @@ const HANDSHAKE_MS_MAX: i64 = 10_000;
 pub struct DiameterSection {
     listen: Option<SocketAddr>,
     tls_listen: Option<SocketAddr>,
+    sctp_listen: Option<SocketAddr>,
     tls_cert: Option<PathBuf>,
     tls_key: Option<PathBuf>,
     tls_ca: Option<PathBuf>,
@@ -42,7 +43,7 @@ pub struct DiameterSection {
 impl DiameterSection {
     /// Reports whether it has an address to listen on.
     pub fn has_address(&self) -> bool {
-        self.listen.is_some() || self.tls_listen.is_some()
+        self.listen.is_some() || self.tls_listen.is_some() || self.sctp_listen.is_some()
     }
 
     /// Returns the rules of its peers.
@@ -70,6 +71,7 @@ impl DiameterSection {
         let settings = Settings {
             listen: listen.or(self.listen),
             tls_listen: self.tls_listen,
+            sctp_listen: self.sctp_listen,
             tls,
             origin_realm: self.origin_realm,
             realms: self.realms,

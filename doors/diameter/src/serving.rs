@@ -13,7 +13,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
-use tokio::runtime::{Builder, Handle};
+use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::watch;
 
 /// How long tasks of the store's client may take to end with the thread.
@@ -59,6 +59,9 @@ impl Serving {
             addresses[at] = Some(listener.address);
             listeners.push(listener);
         }
+        if let Some(address) = settings.sctp_listen {
+            listeners.push(open_sctp(&runtime, address)?);
+        }
         let answerer = answerer(runtime.handle());
         let entered = runtime.enter();
         let host = Arc::new(Host::new(settings, answerer, random));
@@ -83,6 +86,19 @@ impl Serving {
         let _ = self.stop.send(());
         let _ = self.thread.join();
     }
+}
+
+#[cfg(feature = "sctp")]
+fn open_sctp(runtime: &Runtime, address: SocketAddr) -> Result<Listener, OpenError> {
+    let _entered = runtime.enter();
+    let listener = Listener::open_sctp(address)?;
+    tracing::info!(address = %listener.address, "Diameter over SCTP");
+    Ok(listener)
+}
+
+#[cfg(not(feature = "sctp"))]
+fn open_sctp(_runtime: &Runtime, _address: SocketAddr) -> Result<Listener, OpenError> {
+    Err(OpenError::WithoutSctp)
 }
 
 fn tls(settings: &Settings) -> Result<Option<Tls>, OpenError> {

@@ -40,6 +40,8 @@ pub struct Settings {
     pub listen: Option<SocketAddr>,
     /// Address for connections with TLS.
     pub tls_listen: Option<SocketAddr>,
+    /// Address for connections over SCTP; only in a build with the feature `sctp`.
+    pub sctp_listen: Option<SocketAddr>,
     /// Certificate and key. With a client CA, peers must show a certificate that is valid for their Origin-Host.
     pub tls: Option<TlsSettings>,
     /// Origin-Host of this server.
@@ -85,6 +87,7 @@ impl Settings {
         Settings {
             listen: None,
             tls_listen: None,
+            sctp_listen: None,
             tls: None,
             origin_host: origin_host.to_owned(),
             origin_realm: None,
@@ -129,7 +132,7 @@ impl Settings {
 
     /// Returns the addresses that the door listens on.
     pub(crate) fn addresses(&self) -> impl Iterator<Item = SocketAddr> {
-        self.listen.into_iter().chain(self.tls_listen)
+        self.listen.into_iter().chain(self.tls_listen).chain(self.sctp_listen)
     }
 
     /// Checks all settings.

@@ -1,9 +1,12 @@
 //! Settings as text, their defaults and their errors.
 
-use super::support::{REALM, local, settings};
+use super::support::{REALM, Shared, StandIn, local, settings};
+use crate::open_error::OpenError;
 use crate::section::DiameterSection;
+use crate::serving::Serving;
 use crate::settings::{Settings, UnknownPeers, UnknownPolicy};
 use crate::settings_error::SettingsError;
+use std::sync::Arc;
 
 fn read(text: &str) -> Result<Settings, SettingsError> {
     let section: DiameterSection = toml::from_str(text).expect("a section");
@@ -83,5 +86,24 @@ fn only_a_door_on_this_machine_admits_all_when_it_has_no_rules() {
     ] {
         let settings = Settings { listen: Some(listen), unknown_peers, ..settings() };
         assert_eq!(settings.unknown_policy(), UnknownPolicy { without_rules, with_rules });
+    }
+}
+
+/// With the feature `sctp` a door listens, or says that this kernel has no SCTP.
+#[test]
+fn sctp_is_there_if_the_build_and_the_kernel_have_it() {
+    let settings = Settings { sctp_listen: Some(local(0)), ..settings() };
+    let stand_in = StandIn::open();
+    let opened = Serving::open(settings, |_| Arc::new(Shared(Arc::clone(&stand_in))));
+    match opened {
+        Ok(door) => {
+            assert!(cfg!(feature = "sctp"));
+            door.close();
+        }
+        Err(OpenError::WithoutSctp) => assert!(!cfg!(feature = "sctp")),
+        Err(error) => {
+            let said = error.to_string();
+            assert!(cfg!(feature = "sctp") && said.contains("not supported"), "{said}");
+        }
     }
 }
