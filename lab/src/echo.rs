@@ -1,6 +1,8 @@
 //! `scurry-lab echo-server`, hidden: the upper bound that loopback allows. One thread finds the ends of requests, reads
-//! only the command's name, and answers with as many bytes as the real store would.
+//! only the command's name, and answers with as many bytes as the real store would. Over Diameter it grants what is
+//! requested.
 
+mod diameter;
 mod framing;
 mod sizes;
 
@@ -12,17 +14,18 @@ use std::os::fd::OwnedFd;
 use anyhow::{Context, Result};
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 
+use diameter::EmptyAnswerer;
 use framing::next_request;
 pub use sizes::ReplySizes;
 
 const LISTENER: u64 = u64::MAX;
 const READ_BUFFER: usize = 262_144;
 
-/// Serves until the process is killed.
+/// Serves until the process is killed: RESP with replies of these sizes, or Diameter.
 ///
 /// # Errors
 /// When the port is in use or the kernel refuses.
-pub fn serve(address: SocketAddr, sizes: &ReplySizes) -> Result<()> {
+pub fn serve(address: SocketAddr, sizes: &ReplySizes, is_diameter: bool) -> Result<()> {
     let listener = TcpListener::bind(address).with_context(|| format!("listening on {address}"))?;
     listener.set_nonblocking(true)?;
     let epoll = epoll::create(CreateFlags::CLOEXEC)?;
@@ -38,7 +41,7 @@ pub fn serve(address: SocketAddr, sizes: &ReplySizes) -> Result<()> {
         for event in ready {
             let data = event.data;
             match data.u64() {
-                LISTENER => server.accept(&listener)?,
+                LISTENER => server.accept(&listener, is_diameter)?,
                 number => server.answer(number, sizes),
             }
         }
@@ -57,15 +60,19 @@ struct Peer {
     unread: Vec<u8>,
     out: Vec<u8>,
     blocked: bool,
+    /// None for RESP.
+    diameter: Option<Box<EmptyAnswerer>>,
 }
 
 impl Echo {
-    fn accept(&mut self, listener: &TcpListener) -> Result<()> {
+    fn accept(&mut self, listener: &TcpListener, is_diameter: bool) -> Result<()> {
         while let Ok((stream, _)) = listener.accept() {
             stream.set_nonblocking(true)?;
             stream.set_nodelay(true)?;
             epoll::add(&self.epoll, &stream, EventData::new_u64(self.next), EventFlags::IN)?;
-            let peer = Peer { stream, unread: Vec::new(), out: Vec::new(), blocked: false };
+            let diameter = is_diameter.then(|| Box::new(EmptyAnswerer::new()));
+            let (unread, out) = (Vec::new(), Vec::new());
+            let peer = Peer { stream, unread, out, blocked: false, diameter };
             self.peers.insert(self.next, peer);
             self.next += 1;
         }
@@ -102,9 +109,20 @@ impl Peer {
         };
         let bytes = &buffer[..kept + count];
         let mut at = 0;
-        while let Some(request) = next_request(&bytes[at..])? {
-            self.out.extend_from_slice(sizes.reply(request.name));
-            at += request.length;
+        match &mut self.diameter {
+            None => {
+                while let Some(request) = next_request(&bytes[at..])? {
+                    self.out.extend_from_slice(sizes.reply(request.name));
+                    at += request.length;
+                }
+            }
+            Some(diameter) => loop {
+                let length = diameter.answer(&bytes[at..], &mut self.out)?;
+                at += length;
+                if length == 0 {
+                    break;
+                }
+            },
         }
         self.unread.clear();
         self.unread.extend_from_slice(&bytes[at..]);

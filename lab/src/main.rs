@@ -34,7 +34,9 @@ fn dispatch(command: LabCommand) -> Result<bool> {
         LabCommand::Report(arguments) => report(&arguments)?,
         LabCommand::Fill(arguments) => fill(&arguments)?,
         LabCommand::List { scurry_bin } => print!("{}", list(scurry_bin.as_deref())?),
-        LabCommand::EchoServer { listen, sizes } => serve(listen, &ReplySizes::parse(&sizes)?)?,
+        LabCommand::EchoServer { listen, sizes, diameter } => {
+            serve(listen, &ReplySizes::parse(&sizes)?, diameter)?;
+        }
         LabCommand::Launch { cores, parent, command } => {
             launch(&Launch { cores, parent, command })?
         }

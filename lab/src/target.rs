@@ -135,6 +135,8 @@ targets! {
         "scurry http before three of scurry serve; entities over HTTP, so kv only";
     HttpEcho = "http-echo", None, Wire::Http(HttpTarget::Healthz) =>
         "the same door asked for GET /healthz, which no server is behind: HTTP's limit";
+    DiameterEcho = "diameter-echo", Some(Dialect::Scur), Wire::Diameter =>
+        "a Diameter server of the same codec that grants everything, with no store behind";
     Echo = "echo", Some(Dialect::Scur), Wire::Resp =>
         "answers as long as scurry's with no store behind: the loopback's limit";
 }
@@ -194,8 +196,7 @@ impl Target {
 
     /// Reports whether the lab can add replicas: to Tarantool and the Redis family, where it starts them.
     pub fn replicates(self) -> bool {
-        let is_other =
-            self.is_scurry() || self == Target::Echo || self.is_http() || self.has_members();
+        let is_other = self.is_scurry() || self.is_echo() || self.is_http() || self.has_members();
         !is_other && !self.is_by_address()
     }
 
@@ -255,7 +256,7 @@ impl Target {
 
     /// Reports whether replies are filler, and there is nothing to audit.
     pub fn is_echo(self) -> bool {
-        matches!(self, Target::Echo | Target::HttpEcho)
+        matches!(self, Target::Echo | Target::DiameterEcho | Target::HttpEcho)
     }
 
     /// Reports whether the target is the HTTP door with its servers.

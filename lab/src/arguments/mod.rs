@@ -60,6 +60,9 @@ pub enum LabCommand {
         /// Reply lengths, NAME=BYTES,...
         #[arg(long, default_value = "")]
         sizes: String,
+        /// Answers Diameter in place of RESP.
+        #[arg(long)]
+        diameter: bool,
     },
     /// Becomes a server that ends with the lab, started by `run`.
     #[command(hide = true)]

@@ -58,6 +58,10 @@ impl Target {
             | Target::ScurryHttp
             | Target::HttpEcho => scurry(self, &start),
             Target::Echo => echo(&start),
+            Target::DiameterEcho => {
+                let address = start.address.to_string();
+                words(&["echo-server", "--listen", &address, "--diameter"])
+            }
             _ if self.is_tarantool() => tarantool(&start, &port),
             _ if self.jvm_system().is_some() => jvm_server(self, &start),
             Target::Ndb | Target::NdbClient => ndb::node(start.address),

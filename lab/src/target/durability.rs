@@ -63,6 +63,7 @@ impl Durability {
             | Target::TigerBeetle
             | Target::Aerospike
             | Target::Echo
+            | Target::DiameterEcho
             | Target::HttpEcho
             | Target::HazelcastJava
             | Target::HazelcastClient => &[Durability::None],

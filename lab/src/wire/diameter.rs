@@ -14,7 +14,10 @@ use scurry_diameter::ccr::{
     UsedUnits,
 };
 use scurry_diameter::peer::{Peer, PeerSettings, Start};
-use scurry_diameter::{Avp, Avps, Frame, Message, MessageIds, Origin, Refusal, command, frame};
+use scurry_diameter::{
+    Avp, Avps, Flags, Frame, Header, Message, MessageIds, MessageWriter, Origin, Refusal,
+    application, command, frame,
+};
 
 use super::{Sink, Step, Translator};
 use crate::resp::{Stop, words};
@@ -60,6 +63,19 @@ impl Diameter {
             // The machine is for its first message alone: under load there is no watchdog.
             let _ = Peer::connect(settings.into_shared(), &Start::default(), out);
         }
+    }
+
+    fn watchdog(&self, hop_by_hop: u32, out: &mut Vec<u8>) {
+        let header = Header {
+            flags: Flags(Flags::REQUEST),
+            command: command::DEVICE_WATCHDOG,
+            application: application::BASE,
+            hop_by_hop,
+            end_to_end: hop_by_hop,
+        };
+        let mut request = MessageWriter::begin(out, header);
+        Origin::new(&self.host, REALM, None).write(&mut request);
+        request.finish();
     }
 }
 
@@ -130,8 +146,11 @@ impl<'a> Charge<'a> {
 impl Translator for Diameter {
     fn request(&mut self, session: u32, request: &[u8], out: &mut Vec<u8>) {
         self.open(out);
-        let charge = Charge::read(request).expect("the load charges one item of a session");
-        charge.write(&self.host, session, out);
+        match Charge::read(request) {
+            Some(charge) => charge.write(&self.host, session, out),
+            // PING, by which the lab finds that a server is ready.
+            None => self.watchdog(session, out),
+        }
     }
 
     fn reply(&mut self, bytes: &[u8], sink: &mut Sink<'_>) -> Result<(usize, Step), Stop> {
@@ -142,8 +161,13 @@ impl Translator for Diameter {
         };
         let message = Message::read(&bytes[..length]).map_err(|_| Stop::Malformed)?;
         let header = message.header;
-        if header.command != command::CREDIT_CONTROL || header.flags.is_request() {
-            return Ok((length, Step::Nothing));
+        match (header.command, header.flags.is_request()) {
+            (command::CREDIT_CONTROL, false) => {}
+            (command::DEVICE_WATCHDOG, false) => {
+                sink.reply.extend_from_slice(b"+PONG\r\n");
+                return Ok((length, Step::Answer(header.hop_by_hop)));
+            }
+            _ => return Ok((length, Step::Nothing)),
         }
         let (result, granted) = outcome(&message).map_err(|_| Stop::Malformed)?;
         let code = match result {
