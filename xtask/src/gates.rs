@@ -193,6 +193,7 @@ fn many_seeds(host: &Host) -> Result<Outcome> {
     sim::run(host, sim::DURABILITY, &["--seeds".to_owned(), MANY_SEEDS.to_owned()])?;
     let group = ["--theme", "group", "--seeds", MANY_SEEDS].map(str::to_owned);
     sim::run(host, sim::DURABILITY, &group)?;
+    sim::run(host, sim::DIAMETER, &[])?;
     sim::run(host, sim::RDMA, &[])?;
     sim::run(host, sim::REPLICAS, &[])?;
     Ok(Outcome::Passed)

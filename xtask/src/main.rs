@@ -50,6 +50,8 @@ usage: cargo xtask COMMAND
   sim [--seconds N | --seeds N] [--theme NAME] [--seed S]
                  durability on a faulty disk: seeds from S on for N seconds, N of them, or S alone;
                  `--theme group` has three nodes and the network between them
+  diameter-sim [--seeds N] [--seed S]
+                 Diameter doors, clients and bad links before one store: N seeds, 3,000 unless told otherwise
   rdma-sim [--seeds N] [--seed S]
                  RESP over a simulated RDMA fabric: N seeds, 10,000 unless told otherwise
   replica-sim [--seeds N] [--seed S]
@@ -101,6 +103,7 @@ fn run(args: &[String]) -> Result<()> {
                 | "ci"
                 | "cluster-test"
                 | "crash"
+                | "diameter-sim"
                 | "figures"
                 | "fuzz"
                 | "group-test"
@@ -127,6 +130,7 @@ fn run(args: &[String]) -> Result<()> {
             Ok(())
         }
         "sim" => sim::run(&Host::find()?, sim::DURABILITY, rest),
+        "diameter-sim" => sim::run(&Host::find()?, sim::DIAMETER, rest),
         "rdma-sim" => sim::run(&Host::find()?, sim::RDMA, rest),
         "replica-sim" => sim::run(&Host::find()?, sim::REPLICAS, rest),
         "crash" => {

@@ -25,7 +25,7 @@ const JUDGES: [(&str, &[&str]); 8] = [
     ("scurry-ledger", &["scurry-ledger", "scurry-model"]),
     ("scurry-codec", &["scurry-codec", "scurry-model"]),
     ("scurry-engine", &["scurry-engine", "scurry-model", "scurry-sim"]),
-    ("scurry-diameter", &["scurry-diameter"]),
+    ("scurry-diameter", &["scurry-diameter", "scurry-diameter-sim"]),
     ("scurry-disk", &["scurry-disk"]),
     ("scurry-resp", &["scurry-resp"]),
     ("scurry-consensus", &["scurry-consensus", "scurry-replicas", "scurry-sim"]),

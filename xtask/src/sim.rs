@@ -13,6 +13,9 @@ pub(crate) const RDMA: Simulator = ("scurry-rdma-fabric", "rdma-sim");
 /// Simulator of replicas.
 pub(crate) const REPLICAS: Simulator = ("scurry-replicas", "replica-sim");
 
+/// Simulator of doors to Diameter, their clients and the links between them.
+pub(crate) const DIAMETER: Simulator = ("scurry-diameter-sim", "diameter-sim");
+
 /// Builds it with optimization and assertions, and passes the arguments on.
 pub(crate) fn run(host: &Host, (package, binary): Simulator, args: &[String]) -> Result<()> {
     let mut all = vec!["run", "-q", "--locked", "-p", package, "--bin", binary, "--"];

@@ -10,7 +10,7 @@ mod ids;
 mod session;
 mod units;
 
-pub(crate) use answer::Answer;
+pub use answer::Answer;
 
 use scurry_diameter::ccr::{CreditControlRequest, RequestType, Scratch};
 use scurry_diameter::{Message, Refusal};
@@ -21,16 +21,17 @@ use std::pin::Pin;
 use std::sync::{Arc, PoisonError, RwLock};
 
 /// The future of an answer. Dropping it discards the answer, but does not cancel what the store was asked.
-pub(crate) type Answering = Pin<Box<dyn Future<Output = Answer> + Send>>;
+pub type Answering = Pin<Box<dyn Future<Output = Answer> + Send>>;
 
-/// Charges requests in one store, by one table of services.
-pub(crate) struct Charging {
+/// Charges requests in one store, by one table of services. It keeps nothing of a request that it has answered.
+pub struct Charging {
     store: Arc<dyn Service>,
     table: RwLock<Arc<ServiceTable>>,
 }
 
 impl Charging {
-    pub(crate) fn new(store: Arc<dyn Service>, table: ServiceTable) -> Charging {
+    /// Charges requests in this store, by this table.
+    pub fn new(store: Arc<dyn Service>, table: ServiceTable) -> Charging {
         Charging { store, table: RwLock::new(Arc::new(table)) }
     }
 
@@ -48,7 +49,7 @@ impl Charging {
     ///
     /// # Errors
     /// The refusal of a request that is wrong; the store is not asked.
-    pub(crate) fn begin<'a>(
+    pub fn begin<'a>(
         &self,
         message: &Message<'a>,
         scratch: &'a mut Scratch,

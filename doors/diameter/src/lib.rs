@@ -37,6 +37,7 @@ mod settings_error;
 mod tests;
 
 pub use charging::client_data::DATA_LEN_MAX;
+pub use charging::{Answer, Answering, Charging};
 pub use code_counts::CodeCounts;
 pub use door::{DiameterDoor, DiameterReloader, open};
 pub use door_view::DoorView;

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 /// An answer that is ready to be written.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub struct Answer {
     pub(super) head: OwnedHead,
     pub(super) result: ResultCode,
     /// Error-Message.
@@ -182,12 +182,12 @@ impl Answer {
     }
 
     /// Returns the Result-Code of the answer as a whole.
-    pub(crate) fn result(&self) -> ResultCode {
+    pub fn result(&self) -> ResultCode {
         self.result
     }
 
     /// Appends the message.
-    pub(crate) fn write(&self, origin: &Origin, out: &mut Vec<u8>) {
+    pub fn write(&self, origin: &Origin, out: &mut Vec<u8>) {
         let mut writer = AnswerWriter::begin(out, self.head.borrow(), origin, self.result);
         // Any door before the same store continues the session.
         if self.is_of_session && self.result.is_success() {

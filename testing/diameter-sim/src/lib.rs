@@ -1,0 +1,30 @@
+//! A seeded simulator of Diameter doors: two doors before one store, and clients with a connection to each. Links delay,
+//! stall, lose their rest and end on one side only; doors and the store's replies fail. Clients send copies of requests,
+//! with and without the T flag, over either connection, and fail over and back. [`Truth`](truth::Truth) knows what
+//! clients have sent and trusts no door.
+//!
+//! The peer machines of both sides and the charging are those of the product; the host of a connection, which has
+//! sockets in the product, is played here. [`run`] is one seed: a phase in which all may fail, then a phase without
+//! failures, at whose end every request is answered, every hold is gone and every unit is accounted for.
+#![forbid(unsafe_code)]
+
+mod answer;
+mod client;
+mod door;
+mod failures;
+mod fault;
+mod lane;
+mod link;
+mod plan;
+mod report;
+mod request;
+mod run;
+mod side;
+mod store;
+mod truth;
+mod watch;
+mod world;
+
+pub use fault::Fault;
+pub use report::Report;
+pub use run::{run, run_with};
