@@ -3,6 +3,7 @@
 //! requests share.
 
 mod engine;
+mod heard;
 mod inbox;
 mod line;
 mod reply_parser;

@@ -1,5 +1,6 @@
 //! A store of accounts that is reached over RESP: one server, or a Valkey Cluster.
 
+use crate::heard::Heard;
 use crate::line::{CONNECT_PATIENCE, ConnectOptions, PipelinedConnection, is_unsent};
 use crate::retry::{ASKED_AGAIN_MAX, pause};
 use crate::servers::join;
@@ -40,6 +41,8 @@ pub struct RespStore {
     password: Option<String>,
     patience: Duration,
     link: RwLock<Link>,
+    /// When the store last replied, or was connected to.
+    heard: Heard,
     /// Held while connecting. Holds the outcome of the last attempt.
     connecting: Mutex<Result<(), CallError>>,
     /// The connection for events of a store with several threads: the port of a thread has only the thread's own
@@ -102,7 +105,8 @@ impl RespStore {
         let link = Link { attempts: 0, connection: None, absent_since: Instant::now() };
         let (members, link) = (RwLock::new(addresses), RwLock::new(link));
         let (connecting, main) = (Mutex::new(Ok(())), Mutex::new(None));
-        RespStore { members, user, password, patience, link, connecting, main }
+        let heard = Heard::now();
+        RespStore { members, user, password, patience, link, heard, connecting, main }
     }
 
     fn link(&self) -> Link {
@@ -143,6 +147,7 @@ impl RespStore {
             tracing::info!("the store is reached");
         }
         *outcome = connected.as_ref().map(|_| ()).map_err(Clone::clone);
+        self.heard.note();
         let attempts = now.attempts + 1;
         let connection = connected.as_ref().ok().cloned();
         *self.link.write().unwrap_or_else(PoisonError::into_inner) =
@@ -262,6 +267,7 @@ impl RespStore {
         let mut asked = 1;
         loop {
             let (attempt, connection) = self.connection().await?;
+            let is_cluster = matches!(connection, Connection::Cluster(_));
             let reply = match (connection, &to) {
                 (Connection::One(line), _) => match line.ask(&command).await {
                     Err(error) if is_unsent(&error) => {
@@ -318,8 +324,22 @@ impl RespStore {
                     all.route_command(command.clone(), RoutingInfo::SingleNode(node)).await
                 }
             };
+            if is_cluster && self.is_silent(&reply) {
+                self.forget(attempt);
+            }
             return self.judge(attempt, reply);
         }
+    }
+
+    /// Notes a reply of a cluster, or none in time. Reports whether the cluster has replied to nothing for as long as a
+    /// request waits: then the library may be stuck in the middle of finding a new leader, and only another connection
+    /// ends that.
+    fn is_silent(&self, reply: &RedisResult<Value>) -> bool {
+        let is_timeout = reply.as_ref().is_err_and(RedisError::is_timeout);
+        if !is_timeout {
+            self.heard.note();
+        }
+        is_timeout && self.heard.elapsed() >= self.patience
     }
 
     /// Returns the outcome of a command that was sent on the connection of this attempt.
