@@ -9,24 +9,34 @@ use scurry_diameter::{Avp, Avps, Message};
 
 /// What an answer says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Answer {
-    pub(crate) end_to_end: u32,
-    pub(crate) session: String,
-    pub(crate) kind: u32,
-    pub(crate) number: u32,
-    pub(crate) result: u32,
-    pub(crate) services: Vec<ServiceAnswer>,
+pub struct Answer {
+    /// End-to-end identifier.
+    pub end_to_end: u32,
+    /// Session-Id.
+    pub session: String,
+    /// CC-Request-Type.
+    pub kind: u32,
+    /// CC-Request-Number.
+    pub number: u32,
+    /// Result-Code.
+    pub result: u32,
+    /// Its services, in their order.
+    pub services: Vec<ServiceAnswer>,
     /// All AVPs but who answers and a text.
-    pub(crate) said: Vec<u8>,
+    pub said: Vec<u8>,
 }
 
 /// What an answer says of one service.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct ServiceAnswer {
-    pub(crate) rating_group: u32,
-    pub(crate) result: u32,
-    pub(crate) granted: i64,
-    pub(crate) refund: Vec<u8>,
+pub struct ServiceAnswer {
+    /// Rating-Group.
+    pub rating_group: u32,
+    /// Result-Code.
+    pub result: u32,
+    /// Granted octets; 0 for none.
+    pub granted: i64,
+    /// Refund-Information; empty for none.
+    pub refund: Vec<u8>,
 }
 
 fn number(avp: &Avp<'_>) -> u32 {
@@ -34,7 +44,10 @@ fn number(avp: &Avp<'_>) -> u32 {
 }
 
 /// Reads an answer.
-pub(crate) fn read(bytes: &[u8]) -> Answer {
+///
+/// # Panics
+/// If it is no credit-control answer.
+pub fn read(bytes: &[u8]) -> Answer {
     let message = Message::read(bytes).expect("a message");
     assert!(!message.header.flags.is_request(), "an answer");
     let mut answer = Answer { end_to_end: message.header.end_to_end, ..Answer::default() };

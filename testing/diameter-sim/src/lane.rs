@@ -1,13 +1,22 @@
 //! What a client does one after another: sessions, and events between them.
 
 use crate::answer::Answer;
-use crate::plan::{Plan, time};
+use crate::plan::{Habits, time};
 use crate::request::{Kind, Part, Words};
 use scurry_model::Random;
 use std::collections::BTreeMap;
 
 /// Largest request for units.
 const ASKED_MAX: i64 = 5_000;
+
+/// A client as a lane sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct Owner<'a> {
+    /// Origin-Host.
+    pub host: &'a str,
+    /// Subscribers.
+    pub imsis: &'a [String],
+}
 
 /// An open session.
 #[derive(Clone, Debug)]
@@ -26,27 +35,46 @@ struct Session {
     ends: bool,
 }
 
-/// One lane.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Lane {
+/// One lane: one session or event after another.
+#[derive(Clone, Debug)]
+pub struct Lane {
+    /// Number of the lane among those of its client.
+    number: usize,
     session: Option<Session>,
+    /// When it may ask next.
     pub(crate) next_ms: u64,
     /// Requests without an answer.
     waiting: u32,
     serial: u32,
     /// A debit that may be refunded: its Refund-Information, and its subscriber.
     debit: Option<(Vec<u8>, String)>,
+    /// Sessions that were forgotten.
     pub(crate) abandoned: u64,
 }
 
 impl Lane {
+    /// Makes the lane with this number, which begins its first session at once.
+    #[must_use]
+    pub fn new(number: usize) -> Lane {
+        let (session, debit) = (None, None);
+        Lane { number, session, next_ms: 0, waiting: 0, serial: 0, debit, abandoned: 0 }
+    }
+
+    /// Returns how many sessions were forgotten.
+    #[must_use]
+    pub fn abandoned(&self) -> u64 {
+        self.abandoned
+    }
+
     /// Reports whether the lane has nothing to do any more, if no session begins.
-    pub(crate) fn is_idle(&self) -> bool {
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
         self.session.is_none() && self.waiting == 0
     }
 
     /// Returns when the lane may ask, if it need not wait for an answer.
-    pub(crate) fn due_ms(&self, may_begin: bool) -> Option<u64> {
+    #[must_use]
+    pub fn due_ms(&self, may_begin: bool) -> Option<u64> {
         let may_ask = match &self.session {
             None => may_begin && self.waiting == 0,
             Some(session) => {
@@ -57,16 +85,17 @@ impl Lane {
         may_ask.then_some(self.next_ms)
     }
 
-    /// Returns the next request. `host` is the client, `at` the number of the lane.
-    pub(crate) fn next(
+    /// Returns the next request; none if the lane forgets its session now. With `is_ending` it reports no more use than it
+    /// must.
+    pub fn next(
         &mut self,
-        (host, at, imsis): (&str, usize, &[String]),
-        plan: &Plan,
+        owner: Owner<'_>,
+        habits: Habits,
         random: &mut Random,
         is_ending: bool,
     ) -> Option<Words> {
         let Some(session) = &mut self.session else {
-            let words = self.begin((host, at, imsis), plan, random);
+            let words = self.begin(owner, habits, random);
             self.waiting += 1;
             return Some(words);
         };
@@ -95,7 +124,7 @@ impl Lane {
             parts.push(Part { rating_group: group, used: Some(used), asked });
         }
         let words = Words {
-            host: host.to_owned(),
+            host: owner.host.to_owned(),
             imsi: session.imsi.clone(),
             session: session.id.clone(),
             kind,
@@ -112,15 +141,11 @@ impl Lane {
         Some(words)
     }
 
-    fn begin(
-        &mut self,
-        (host, at, imsis): (&str, usize, &[String]),
-        plan: &Plan,
-        random: &mut Random,
-    ) -> Words {
+    fn begin(&mut self, owner: Owner<'_>, habits: Habits, random: &mut Random) -> Words {
+        let Owner { host, imsis } = owner;
         self.serial += 1;
         let mut imsi = imsis[random.below(imsis.len())].clone();
-        let id = format!("{host};{at};{}", self.serial);
+        let id = format!("{host};{};{}", self.number, self.serial);
         let asked = Some(random.between(1, ASKED_MAX));
         let mut part = Part { rating_group: 10, used: None, asked };
         let mut refund = Vec::new();
@@ -150,25 +175,25 @@ impl Lane {
                 id: id.clone(),
                 imsi: imsi.clone(),
                 number: 1,
-                is_parallel: groups.len() > 1 && random.one_in(2),
+                is_parallel: groups.len() > 1 && happens(habits.parallel, random),
                 groups,
                 granted: BTreeMap::new(),
                 updates_left: u32::try_from(random.below(7)).unwrap_or(0),
-                ends: plan.abandon == 0 || !random.one_in(plan.abandon),
+                ends: !happens(habits.abandon, random),
             });
         }
         Words { host: host.to_owned(), imsi, session: id, kind, number: 0, parts, refund }
     }
 
     /// Takes the first answer to a request.
-    pub(crate) fn answered(
+    pub fn answered(
         &mut self,
         words: &Words,
         answer: &Answer,
-        (plan, random, now_ms): (&Plan, &mut Random, u64),
+        (habits, random, now_ms): (Habits, &mut Random, u64),
     ) {
         self.waiting -= 1;
-        self.next_ms = now_ms + time(random.between(0, plan.think_ms));
+        self.next_ms = now_ms + time(random.between(0, habits.think_ms));
         if words.kind == Kind::Debit && answer.result == 2001 {
             let information = answer.services.first().map(|service| service.refund.clone());
             self.debit = information.map(|information| (information, words.imsi.clone()));
@@ -185,4 +210,9 @@ impl Lane {
             session.granted.insert(service.rating_group, service.granted);
         }
     }
+}
+
+/// Reports whether something of this rate happens now.
+fn happens(rate: usize, random: &mut Random) -> bool {
+    rate > 0 && random.one_in(rate)
 }

@@ -1,6 +1,6 @@
 //! A seeded simulator of Diameter doors: two doors before one store, and clients with a connection to each. Links delay,
 //! stall, lose their rest and end on one side only; doors and the store's replies fail. Clients send copies of requests,
-//! with and without the T flag, over either connection, and fail over and back. [`Truth`](truth::Truth) knows what
+//! with and without the T flag, over either connection, and fail over and back. `truth.rs` knows what
 //! clients have sent and trusts no door.
 //!
 //! The peer machines of both sides and the charging are those of the product; the host of a connection, which has
@@ -24,6 +24,15 @@ mod store;
 mod truth;
 mod watch;
 mod world;
+
+pub mod load {
+    //! What clients ask, for tests of real doors too.
+
+    pub use crate::answer::{Answer, ServiceAnswer, read as read_answer};
+    pub use crate::lane::{Lane, Owner};
+    pub use crate::plan::Habits;
+    pub use crate::request::{Kind, Part, Words, write_copy};
+}
 
 pub use fault::Fault;
 pub use report::Report;

@@ -2,6 +2,17 @@
 
 use scurry_model::Random;
 
+/// How clients behave.
+#[derive(Clone, Copy, Debug)]
+pub struct Habits {
+    /// Longest pause of a lane between requests, ms.
+    pub think_ms: i64,
+    /// Rate of sessions that the client forgets: one in so many, 0 for none.
+    pub abandon: usize,
+    /// Rate of sessions of two services that report both at the same time, each in a request: one in so many, 0 for none.
+    pub parallel: usize,
+}
+
 /// Plan of a run. A rate of N is once in N on average; 0 is never. Times are ms.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
@@ -21,8 +32,7 @@ pub(crate) struct Plan {
     /// Longest delay of a link and of the store.
     pub(crate) delay_ms: i64,
     pub(crate) store_ms: i64,
-    /// Longest pause of a lane between requests.
-    pub(crate) think_ms: i64,
+    pub(crate) habits: Habits,
     /// Mean time between failures of links, of doors.
     pub(crate) link_fault_ms: i64,
     pub(crate) door_fault_ms: i64,
@@ -32,8 +42,6 @@ pub(crate) struct Plan {
     pub(crate) again: usize,
     /// Rate of requests whose reply of the store is lost, before or after it was carried out.
     pub(crate) store_fault: usize,
-    /// Rate of sessions that the client forgets.
-    pub(crate) abandon: usize,
 }
 
 impl Plan {
@@ -51,14 +59,17 @@ impl Plan {
             validity_s: often(&[15, 20, 60, 600]).try_into().unwrap_or(600),
             delay_ms: often(&[2, 50, 1_500]),
             store_ms: often(&[1, 20, 400]),
-            think_ms: often(&[500, 3_000, 60_000]),
+            habits: Habits {
+                think_ms: often(&[500, 3_000, 60_000]),
+                abandon: size(often(&[0, 4, 10])),
+                parallel: 2,
+            },
             link_fault_ms: often(&[0, 10_000, 40_000]),
             door_fault_ms: often(&[0, 40_000, 90_000]),
             stall_ms: often(&[1_000, 3 * watchdog_ms, 5 * watchdog_ms]),
             double: size(often(&[0, 3, 20])),
             again: size(often(&[0, 3, 20])),
             store_fault: size(often(&[0, 10, 60])),
-            abandon: size(often(&[0, 4, 10])),
         }
     }
 }

@@ -9,20 +9,26 @@ use scurry_diameter::{Flags, MessageIds};
 
 /// What a request does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub enum Kind {
+    /// Opens a session.
     Initial,
+    /// Reports use, and asks for more.
     Update,
+    /// Reports use, and ends a session.
     Termination,
+    /// Debits units.
     Debit,
+    /// Refunds a debit.
     Refund,
     /// Use that has happened already, without a session.
     Settle,
+    /// Tells whether units could be debited.
     Check,
 }
 
 impl Kind {
     /// Returns CC-Request-Type.
-    pub(crate) fn request_type(self) -> RequestType {
+    pub fn request_type(self) -> RequestType {
         match self {
             Kind::Initial => RequestType::Initial,
             Kind::Update => RequestType::Update,
@@ -32,7 +38,7 @@ impl Kind {
     }
 
     /// Returns the command in the store; none for a read.
-    pub(crate) fn command(self) -> Option<&'static str> {
+    pub fn command(self) -> Option<&'static str> {
         match self {
             Kind::Initial => Some("reserve"),
             Kind::Update => Some("update"),
@@ -43,30 +49,40 @@ impl Kind {
         }
     }
 
-    pub(crate) fn is_event(self) -> bool {
+    /// Reports whether it belongs to no session.
+    pub fn is_event(self) -> bool {
         self.request_type() == RequestType::Event
     }
 }
 
 /// Units of one service in a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Part {
-    pub(crate) rating_group: u32,
-    pub(crate) used: Option<i64>,
-    pub(crate) asked: Option<i64>,
+pub struct Part {
+    /// Rating-Group.
+    pub rating_group: u32,
+    /// Reported octets.
+    pub used: Option<i64>,
+    /// Octets that are asked for.
+    pub asked: Option<i64>,
 }
 
 /// What a request says.
 #[derive(Clone, Debug)]
-pub(crate) struct Words {
-    pub(crate) host: String,
-    pub(crate) imsi: String,
-    pub(crate) session: String,
-    pub(crate) kind: Kind,
-    pub(crate) number: u32,
-    pub(crate) parts: Vec<Part>,
+pub struct Words {
+    /// Origin-Host.
+    pub host: String,
+    /// Subscription-Id.
+    pub imsi: String,
+    /// Session-Id.
+    pub session: String,
+    /// What it does.
+    pub kind: Kind,
+    /// CC-Request-Number.
+    pub number: u32,
+    /// Its services.
+    pub parts: Vec<Part>,
     /// Refund-Information.
-    pub(crate) refund: Vec<u8>,
+    pub refund: Vec<u8>,
 }
 
 /// A request, and what became of it.
@@ -100,7 +116,7 @@ fn octets(amount: i64) -> Units {
 
 impl Words {
     /// Returns the message.
-    pub(crate) fn write(&self, end_to_end: u32) -> Vec<u8> {
+    pub fn write(&self, end_to_end: u32) -> Vec<u8> {
         let head = RequestHead {
             session_id: &self.session,
             origin_host: &self.host,
@@ -140,7 +156,7 @@ impl Words {
     }
 
     /// Returns the name that the ledger has for the request: session and number, or the transaction.
-    pub(crate) fn ledger_id(&self) -> (Vec<u8>, u32) {
+    pub fn ledger_id(&self) -> (Vec<u8>, u32) {
         let Words { session, number, kind, .. } = self;
         match kind {
             Kind::Initial | Kind::Update | Kind::Termination => (session.clone().into(), *number),
@@ -149,23 +165,24 @@ impl Words {
         }
     }
 
-    pub(crate) fn account(&self) -> Vec<u8> {
+    /// Returns the account's id.
+    pub fn account(&self) -> Vec<u8> {
         format!("imsi-{}", self.imsi).into_bytes()
     }
 
     /// Returns the sum of the units that are reported.
-    pub(crate) fn used(&self) -> i64 {
+    pub fn used(&self) -> i64 {
         self.parts.iter().filter_map(|part| part.used).sum()
     }
 
     /// Returns the sum of the units that are asked for.
-    pub(crate) fn asked(&self) -> i64 {
+    pub fn asked(&self) -> i64 {
         self.parts.iter().filter_map(|part| part.asked).sum()
     }
 }
 
 /// Writes a copy of a message, with this identifier, and with the T flag if it may have been sent before.
-pub(crate) fn write_copy(message: &[u8], hop_by_hop: u32, is_marked: bool, out: &mut Vec<u8>) {
+pub fn write_copy(message: &[u8], hop_by_hop: u32, is_marked: bool, out: &mut Vec<u8>) {
     let start = out.len();
     out.extend_from_slice(message);
     if is_marked {
