@@ -269,8 +269,10 @@ fn upgrade_test(host: &Host) -> Result<Outcome> {
 /// Tests a real cluster: one primary killed, one paused, slots moved.
 fn cluster_test(host: &Host) -> Result<Outcome> {
     const NAME: &str = "scurry-cluster-test";
-    let built = host.binaries(&[NAME])?.join(NAME);
-    host.show(Command::new(built).arg("--short"))?;
+    const DIAMETER: &str = "scurry-diameter-faults";
+    let built = host.binaries(&[NAME, DIAMETER])?;
+    host.show(Command::new(built.join(NAME)).arg("--short"))?;
+    host.show(&mut Command::new(built.join(DIAMETER)))?;
     Ok(Outcome::Passed)
 }
 

@@ -62,6 +62,8 @@ usage: cargo xtask COMMAND
                  a Valkey Cluster under load and under faults: testing/cluster
   group-test [--short] [--rounds N] [--seed S] [--kinds NAME,...]
                  a group of three servers under load and under faults: testing/cluster
+  diameter-faults [--seconds N] [--rate N] [--seed S]
+                 two Diameter doors before such a group, 200 sessions a second, for 600 s unless told otherwise
   torture [--hours H] [--seed S] [--kinds NAME,...]
                  the same on release builds, all faults again and again for H hours (1): docs/torture.md
   soak [--hours H] [--accounts N] [--rate R] [--every SECONDS] [--dir DIR] [--seed S]
@@ -103,6 +105,7 @@ fn run(args: &[String]) -> Result<()> {
                 | "ci"
                 | "cluster-test"
                 | "crash"
+                | "diameter-faults"
                 | "diameter-sim"
                 | "figures"
                 | "fuzz"
@@ -140,6 +143,7 @@ fn run(args: &[String]) -> Result<()> {
         }
         "cluster-test" => cluster_test(&Host::find()?, "scurry-cluster-test", rest),
         "group-test" => cluster_test(&Host::find()?, "scurry-group-test", rest),
+        "diameter-faults" => cluster_test(&Host::find()?, "scurry-diameter-faults", rest),
         "torture" => torture::run(&Host::find()?, &torture::TORTURE, rest),
         "soak" => torture::run(&Host::find()?, &torture::SOAK, rest),
         "rdma" => match rdma::run(&Host::find()?)? {

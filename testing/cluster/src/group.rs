@@ -4,6 +4,7 @@
 
 mod client;
 mod debit_account;
+mod diameter;
 mod disk;
 mod events;
 mod fault;
@@ -26,6 +27,7 @@ mod torn;
 mod torture;
 mod transfers;
 
+pub use diameter::{DiameterReport, DiameterSettings, diameter};
 pub use fault::Fault;
 pub use report::{Report, Row};
 pub use results::Results;

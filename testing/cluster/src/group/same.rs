@@ -14,6 +14,30 @@ pub(crate) struct Known {
     pub(crate) values: Vec<String>,
 }
 
+impl Group {
+    /// Asks one node, which is made leader for that. Another node does not lead meanwhile.
+    pub(crate) fn asked_of(
+        &mut self,
+        node: usize,
+        requests: &[RequestWords],
+    ) -> Result<Vec<Value>> {
+        loop {
+            self.transfer(node)?;
+            let led = |group: &Group| group.nodes[node].status().ok()?.led();
+            let before = led(self);
+            let replies = self.nodes[node].wire().and_then(|mut wire| wire.ask_all(requests));
+            let is_early = |reply: &Value| {
+                matches!(reply, Value::Error(_)) && reply.to_string().contains("try again")
+            };
+            let is_early = replies.as_ref().is_ok_and(|replies| replies.iter().any(is_early));
+            // Repeats the reads if another node took over meanwhile, or this one had not fully taken over.
+            if before.is_some() && before == led(self) && !is_early {
+                return replies;
+            }
+        }
+    }
+}
+
 impl Known {
     /// Reads the content of one node, which is made leader for that: each account's image, each value, the number of
     /// keys, and the totals.
@@ -23,20 +47,7 @@ impl Known {
         let rest = ["DBSIZE", "SCUR.TOTALS"].map(str::to_owned);
         let lines: Vec<String> = dumps.chain(gets).chain(rest).collect();
         let requests: Vec<RequestWords> = lines.iter().map(|line| words(line)).collect();
-        let mut replies = loop {
-            group.transfer(node)?;
-            let led = || group.nodes[node].status().ok()?.led();
-            let before = led();
-            let replies = group.nodes[node].wire().and_then(|mut wire| wire.ask_all(&requests));
-            let is_early = |reply: &Value| {
-                matches!(reply, Value::Error(_)) && reply.to_string().contains("try again")
-            };
-            let is_early = replies.as_ref().is_ok_and(|replies| replies.iter().any(is_early));
-            // Repeats the reads if another node took over meanwhile, or this one had not fully taken over.
-            if before.is_some() && before == led() && !is_early {
-                break replies?;
-            }
-        };
+        let mut replies = group.asked_of(node, &requests)?;
         replies.iter_mut().for_each(sort_units);
         Ok(lines.into_iter().zip(replies).collect())
     }
