@@ -344,3 +344,113 @@ fn the_longest_names_are_charged() {
     }
     assert_eq!(store.balance(ACCOUNT), (980, 0));
 }
+
+/// What an event says decides what is debited, credited or refunded; what it does not say is never made up.
+#[test]
+fn events_that_say_nothing_or_too_much_move_nothing() {
+    let store = store("[[services]]\nmeasure = 'volume'\nrefund_bucket = 'main'\n");
+    let mut client = Client::connect(store.diameter, "smsc.example");
+    let mut number = 0;
+    let mut ask = |action, services: &[Service<'_>]| {
+        number += 1;
+        client.ask(Ask::data("e;1", Event, number), |request| {
+            request.action(action);
+            services.iter().for_each(|service| request.service(service));
+        })
+    };
+    let (debit, refund) = (RequestedAction::DirectDebiting, RequestedAction::RefundAccount);
+    let reported = |spent: &'static [UsedUnits], group| Service {
+        used: spent,
+        rating_group: Some(group),
+        ..Service::default()
+    };
+    let seconds = Units { time_s: Some(5), ..Units::default() };
+    let [none, five] = [used(0), used(5)].map(|used| &*Box::leak(Box::new(used)));
+    let of_time = &*Box::leak(Box::new([UsedUnits { units: seconds, ..UsedUnits::default() }]));
+    // Use of nothing, or of another kind.
+    for services in [
+        vec![reported(none, 1)],
+        vec![reported(of_time, 1)],
+        vec![reported(none, 1), reported(none, 2)],
+    ] {
+        let answer = ask(debit, &services);
+        assert!(answer.starts_with("2001 ") && !answer.contains("GSU"), "{answer}");
+    }
+    assert_eq!(store.balance(ACCOUNT), (1_000, 0));
+    assert!(ask(debit, &[reported(none, 1), reported(five, 2)]).starts_with("2001 "));
+    assert_eq!(store.balance(ACCOUNT), (995, 0));
+    // Use beside a request for units, in one service or in two.
+    let both = Service { used: five, ..wants(1, 7) };
+    for services in [vec![both], vec![reported(five, 1), wants(2, 7)]] {
+        let answer = ask(debit, &services);
+        assert!(answer.starts_with("5007 ") && answer.contains("Used-Service-Unit"), "{answer}");
+    }
+    // Nothing is requested, or something of another kind.
+    for requested in [octets(0), seconds] {
+        for action in [debit, refund, RequestedAction::CheckBalance] {
+            let nothing = Service { requested: Some(requested), ..wants(1, 0) };
+            let answer = ask(action, &[nothing]);
+            let is_refused = answer.starts_with("5004 ");
+            assert!(is_refused && answer.contains("Requested-Service-Unit"), "{answer}");
+        }
+    }
+    assert!(ask(refund, &[reported(five, 1)]).starts_with("5005 "));
+    // A refund is of one debit.
+    let first = ask(debit, &[wants(1, 100)]);
+    let name = first.split_once("Refund-Information=").expect("a name").1;
+    let first = name.trim_end_matches([' ', '}']).to_owned();
+    let second = ask(debit, &[wants(1, 200)]);
+    let name = second.split_once("Refund-Information=").expect("a name").1;
+    let second = name.trim_end_matches([' ', '}']).to_owned();
+    let of = |name: &'static str| Service {
+        refund_information: name.as_bytes(),
+        rating_group: Some(1),
+        ..Service::default()
+    };
+    let [first, second]: [&'static str; 2] = [first.leak(), second.leak()];
+    for services in [vec![of(first), of(second)], vec![of(first), wants(1, 5)]] {
+        let answer = ask(refund, &services);
+        assert!(answer.starts_with("5004 ") && answer.contains("Refund-Information"), "{answer}");
+    }
+    assert_eq!(store.balance(ACCOUNT), (695, 0));
+    assert!(ask(refund, &[of(first)]).starts_with("2001 "));
+    assert_eq!(store.balance(ACCOUNT), (795, 0));
+}
+
+#[test]
+fn an_event_of_a_service_that_is_recorded_is_in_the_statement() {
+    let store = Process::with_log("[[services]]\nmeasure = 'units'\nmode = 'record'\n");
+    store.ask(&format!("SCUR.CREATE {ACCOUNT} BUCKET main octet 1000"));
+    let mut client = Client::connect(store.diameter, "smsc.example");
+    for (number, service) in [
+        (0, Service { requested: Some(Units::default()), ..wants(1, 0) }),
+        (1, Service { requested: None, ..wants(1, 0) }),
+    ] {
+        let answer = client.ask(Ask::data("e;1", Event, number), |request| {
+            request.action(RequestedAction::DirectDebiting);
+            request.service(&service);
+        });
+        assert_eq!(answer, "4011 MSCC={ RG=1 Result-Code=4011 }");
+    }
+    let statement = format!("{:?}", store.ask(&format!("SCUR.STATEMENT {ACCOUNT} UNIT record")));
+    assert_eq!(statement.matches("late-use").count(), 2, "{statement}");
+    assert_eq!(store.balance(ACCOUNT), (1_000, 0));
+}
+
+#[test]
+fn a_copy_of_the_first_request_finds_its_session_when_the_number_has_moved() {
+    let settings = "[[subscribers]]\ntype = 'imsi'\nidentity = 'imsi'\n";
+    let store = Process::with_settings(settings);
+    store.ask("SCUR.CREATE a IDENTITY imsi 001010000000001 BUCKET main octet 1000");
+    store.ask("SCUR.CREATE b BUCKET main octet 1000");
+    let mut client = Client::connect(store.diameter, "pgw.example");
+    let ask = Ask::data("s;1", Initial, 0);
+    let first = client.services(ask, &[wants(1, 100)]);
+    store.ask("SCUR.STATUS a active IDENTITY imsi \"\"");
+    store.ask("SCUR.STATUS b active IDENTITY imsi 001010000000001");
+    assert_eq!(client.services(Ask { is_copy: true, ..ask }, &[wants(1, 100)]), first);
+    assert_eq!([store.balance("a"), store.balance("b")], [(900, 100), (1_000, 0)]);
+    // Another session is that of the new holder.
+    client.services(Ask::data("s;2", Initial, 0), &[wants(1, 100)]);
+    assert_eq!([store.balance("a"), store.balance("b")], [(900, 100), (900, 100)]);
+}

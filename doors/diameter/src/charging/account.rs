@@ -32,8 +32,10 @@ pub(super) struct Subscriber {
 /// Whether an earlier request has chosen the account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step<'a> {
-    /// It has not: this request opens a session, or has none.
+    /// It has not: this request has no session.
     First,
+    /// This request opens the ledger's session with this id, unless it is a copy of one that has.
+    Opens(&'a [u8]),
     /// It has, for the ledger's session with this id.
     Later(&'a [u8]),
 }
@@ -70,20 +72,34 @@ impl Subscriber {
             let (account, is_sure) = match (candidate, step) {
                 (Candidate::Account(id), _) => (Cow::Borrowed(&id[..]), is_only),
                 (Candidate::Identity { kind, value }, step) => {
-                    let session = match step {
-                        Step::First => None,
-                        Step::Later(session) => Id::new(session),
+                    let found = match step {
+                        Step::First => find(store, *kind, value, None).await?,
+                        Step::Later(session) => find(store, *kind, value, Id::new(session)).await?,
+                        Step::Opens(session) => {
+                            let found = find(store, *kind, value, Id::new(session)).await?;
+                            match found {
+                                // A new session is never that of a former holder.
+                                Some((_, Some(HolderStanding::Former))) => {
+                                    find(store, *kind, value, None).await?
+                                }
+                                found => found,
+                            }
+                        }
                     };
-                    match find(store, *kind, value, session).await? {
+                    match found {
                         None => continue,
-                        Some((account, is_sure)) => (Cow::Owned(account), is_sure),
+                        Some((account, standing)) => {
+                            let is_sure =
+                                standing.is_some_and(|one| one != HolderStanding::Present);
+                            (Cow::Owned(account), is_sure)
+                        }
                     }
                 }
             };
             match store.call(request(&account, is_sure)).await {
                 Err(error) if is_rejected(&error, Code::UnknownAccount) => {}
                 Err(error)
-                    if step != Step::First
+                    if matches!(step, Step::Later(_))
                         && !is_sure
                         && is_rejected(&error, Code::UnknownSession) =>
                 {
@@ -99,14 +115,14 @@ impl Subscriber {
     }
 }
 
-/// Finds the account of an identity. With a session it is the one that has the session, and the second value says
-/// whether no other account can have it. None if no account has the identity.
+/// Finds the account of an identity. With a session it is the one that has the session, and the second value is what the
+/// account is to it. None if no account has the identity.
 async fn find(
     store: &dyn Service,
     kind: Name,
     value: &Id,
     session: Option<Id>,
-) -> Result<Option<(Vec<u8>, bool)>, Failure> {
+) -> Result<Option<(Vec<u8>, Option<HolderStanding>)>, Failure> {
     let read = StoreRead::Find { kind, value: value.clone(), session };
     let StoreReply::Found(FoundAccounts { mut accounts, more, holder }) =
         store.read_store(read).await?
@@ -119,11 +135,8 @@ async fn find(
             "several accounts have this identity: make its kind unique (--unique-identities)",
         ));
     }
-    let is_sure = holder.is_some_and(|holder| match holder.standing {
-        HolderStanding::Open | HolderStanding::Ended | HolderStanding::Former => true,
-        HolderStanding::Present => false,
-    });
-    Ok(accounts.pop().map(|account| (account, is_sure)))
+    let standing = holder.map(|holder| holder.standing);
+    Ok(accounts.pop().map(|account| (account, standing)))
 }
 
 fn is_rejected(error: &CallError, expected: Code) -> bool {

@@ -1,7 +1,7 @@
 //! One service of a request: its terms in the table of services, and the amounts in the measure that these name.
 
 use super::units;
-use scurry_diameter::ccr::{CreditControlRequest, Service};
+use scurry_diameter::ccr::{CreditControlRequest, Service, Units};
 use scurry_diameter::{Refusal, ResultCode, attribute};
 use scurry_ledger::ItemKey;
 use scurry_service_table::{Mode, ServiceTable, ServiceTerms};
@@ -22,6 +22,8 @@ pub(super) struct AskedService {
     pub(super) used: Option<i64>,
     /// Requested units, 0 if the client leaves the amount to the server. None if it requests none.
     pub(super) asked: Option<i64>,
+    /// Whether it requests units none of which count: 0, or of another kind than that of its terms.
+    pub(super) asks_none: bool,
 }
 
 impl AskedService {
@@ -37,11 +39,14 @@ impl AskedService {
             terms: None,
             used: None,
             asked: None,
+            asks_none: false,
         };
         if let Some(terms) = terms {
             asked.used = units::used(service.used, terms.measure)?;
             if let Some(requested) = &service.requested {
-                asked.asked = Some(units::requested(requested, terms.measure)?.unwrap_or(0));
+                let amount = units::requested(requested, terms.measure)?;
+                asked.asks_none = amount.unwrap_or(0) == 0 && *requested != Units::default();
+                asked.asked = Some(amount.unwrap_or(0));
             }
             asked.terms = Some(terms);
         }
@@ -83,6 +88,11 @@ impl AskedService {
     /// Returns the terms if the service is charged.
     pub(super) fn charged(&self) -> Option<&ServiceTerms> {
         self.terms.as_deref().filter(|terms| terms.mode == Mode::Charge)
+    }
+
+    /// Reports whether it tells of use alone: that has happened, and nothing is asked for.
+    pub(super) fn is_report(&self) -> bool {
+        self.asked.is_none() && self.used.is_some()
     }
 
     /// Returns the key of the service's item. None if the table has no terms for it.

@@ -7,12 +7,12 @@ use super::asked_service::{AskedService, AskedServices};
 use super::failure::Failure;
 use super::ids;
 use scurry_diameter::ccr::{CreditControlRequest, RequestedAction};
-use scurry_diameter::{Refusal, ResultCode, attribute};
+use scurry_diameter::{Attribute, Refusal, ResultCode, attribute};
 use scurry_ledger::{
     BucketAttributes, Code, Command, Id, ItemAmount, ItemRequest, SessionOptions, SessionRequest,
 };
 use scurry_service::{CallError, Read, Reply, Request, Service, SessionStep};
-use scurry_service_table::ServiceTable;
+use scurry_service_table::{Mode, ServiceTable, ServiceTerms};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -56,13 +56,12 @@ pub(super) fn ask(
         return Err(Refusal::missing(attribute::SUBSCRIPTION_ID));
     }
     let (services, is_outside) = AskedService::all(request, table)?;
+    if services.iter().any(|service| service.asks_none) {
+        let text = "units are requested that this service does not count, or none";
+        return Err(invalid(attribute::REQUESTED_SERVICE_UNIT, text));
+    }
     let action = match request.requested_action {
-        Some(RequestedAction::DirectDebiting) => {
-            let is_used = |service: &AskedService| {
-                service.asked.is_none() && service.used.is_some_and(|used| used > 0)
-            };
-            if services.iter().any(is_used) { Action::Settle } else { Action::Debit }
-        }
+        Some(RequestedAction::DirectDebiting) => debit(&services)?,
         Some(RequestedAction::RefundAccount) => refund(request, &services)?,
         Some(RequestedAction::CheckBalance) => Action::Check,
         Some(RequestedAction::PriceEnquiry) => {
@@ -77,10 +76,10 @@ pub(super) fn ask(
     };
     let mut items = SmallVec::<[ItemAmount; 1]>::new();
     for service in &services {
-        let (Some(terms), Some(key)) = (service.charged(), service.key()) else { continue };
-        let said = service.asked.filter(|asked| *asked > 0);
-        let used = service.used.filter(|_| action == Action::Settle);
-        let amount = said.or(used).unwrap_or(terms.grant);
+        let Some((terms, key)) = service.terms.as_deref().zip(service.key()) else { continue };
+        let Some(amount) = action.amount(service, terms).filter(|amount| *amount > 0) else {
+            continue;
+        };
         let is_same = |item: &&mut ItemAmount| item.key == key && item.unit == terms.unit;
         match items.iter_mut().find(is_same) {
             None => items.push(ItemAmount { key, unit: terms.unit, amount }),
@@ -101,26 +100,61 @@ pub(super) fn ask(
     })
 }
 
+impl Action {
+    /// Returns the amount of a service: what it says, else the table's grant. None if it takes no part.
+    fn amount(&self, service: &AskedService, terms: &ServiceTerms) -> Option<i64> {
+        let said = service.asked.filter(|asked| *asked > 0);
+        match (terms.mode, self) {
+            (Mode::Free, _) => None,
+            (_, Action::Settle) if service.is_report() => service.used,
+            (Mode::Record, Action::Settle) => Some(said.unwrap_or(terms.grant)),
+            (Mode::Record, _) | (Mode::Charge, Action::Settle) => None,
+            (Mode::Charge, Action::Debit) if service.is_report() => None,
+            (Mode::Charge, Action::Refund { is_whole: false, .. }) => said,
+            (Mode::Charge, _) => Some(said.unwrap_or(terms.grant)),
+        }
+    }
+}
+
+/// Returns whether units are debited, or use that has happened: a request has one of both.
+fn debit(services: &AskedServices) -> Result<Action, Refusal<'static>> {
+    let is_use = |service: &AskedService| service.used.is_some_and(|used| used > 0);
+    if services.iter().all(AskedService::is_report) {
+        return Ok(Action::Settle);
+    }
+    if services.iter().any(is_use) {
+        let text = "use that has happened is reported beside units that are requested";
+        let used = attribute::USED_SERVICE_UNIT;
+        return Err(Refusal::about(ResultCode::CONTRADICTING_AVPS, used, text));
+    }
+    // What is recorded only is a report too: nothing is debited.
+    let is_debit = services.iter().any(|service| service.charged().is_some());
+    Ok(if is_debit { Action::Debit } else { Action::Settle })
+}
+
 /// Returns what a refund is of: the debit that its Refund-Information names, or none.
 fn refund(
     request: &CreditControlRequest<'_>,
     services: &AskedServices,
 ) -> Result<Action, Refusal<'static>> {
-    let within = request.services.iter().map(|service| service.refund_information);
-    let mut named = within.chain([request.outside.refund_information]);
-    let Some(debit) = named.find(|information| !information.is_empty()) else {
-        return Ok(Action::Credit);
-    };
-    if !Id::is_id(debit) {
-        let text = "Refund-Information is not one that this server gave";
-        return Err(Refusal::about(
-            ResultCode::INVALID_AVP_VALUE,
-            attribute::REFUND_INFORMATION,
-            text,
-        ));
+    if services.iter().any(|service| service.used.is_some() && service.asked.is_none()) {
+        return Err(Refusal::missing(attribute::REQUESTED_SERVICE_UNIT));
+    }
+    let outside = request.outside.refund_information;
+    let within = || request.services.iter().map(|service| service.refund_information);
+    let named = within().chain([outside]).find(|information| !information.is_empty());
+    let Some(debit) = named else { return Ok(Action::Credit) };
+    if outside.is_empty() && within().any(|other| other != debit) || !Id::is_id(debit) {
+        let text =
+            "all services of a refund name one debit, by the Refund-Information of its answer";
+        return Err(invalid(attribute::REFUND_INFORMATION, text));
     }
     let is_whole = services.iter().all(|service| service.asked.unwrap_or(0) == 0);
     Ok(Action::Refund { debit: debit.to_vec(), is_whole })
+}
+
+fn invalid(attribute: Attribute, text: &'static str) -> Refusal<'static> {
+    Refusal::about(ResultCode::INVALID_AVP_VALUE, attribute, text)
 }
 
 impl AskedEvent {
@@ -141,7 +175,23 @@ impl AskedEvent {
         if self.services.iter().any(|service| service.terms.is_none()) {
             return Some(ResultCode::RATING_FAILED);
         }
-        self.items.is_empty().then_some(ResultCode::CREDIT_CONTROL_NOT_APPLICABLE)
+        // A refund of a whole debit names no amounts.
+        let has_part = !self.items.is_empty() || matches!(self.action, Action::Refund { .. });
+        (!has_part || !self.is_charged() && self.action != Action::Settle)
+            .then(|| self.result_of(ResultCode::SUCCESS))
+    }
+
+    /// Reports whether a service is charged.
+    fn is_charged(&self) -> bool {
+        self.services.iter().any(|service| service.charged().is_some())
+    }
+
+    /// Returns the result as a whole: a success is one of services that are charged.
+    fn result_of(&self, result: ResultCode) -> ResultCode {
+        match result.is_success() && !self.is_charged() {
+            true => ResultCode::CREDIT_CONTROL_NOT_APPLICABLE,
+            false => result,
+        }
     }
 
     async fn change(self, store: &dyn Service) -> Answer {
@@ -238,13 +288,12 @@ impl AskedEvent {
 
     /// Returns the answer with one result for all services. A debit shows what was debited, and what a refund names it by.
     fn finished(self, result: ResultCode) -> Answer {
+        let result = self.result_of(result);
         let AskedEvent { head, action, txn, services, is_outside, .. } = self;
         let is_debited = action == Action::Debit && result.is_success();
         let results = services.into_iter().map(|service| {
             let own = service.settled_result().unwrap_or(result);
-            let amount = service
-                .charged()
-                .map(|terms| service.asked.filter(|asked| *asked > 0).unwrap_or(terms.grant));
+            let amount = service.charged().and_then(|terms| action.amount(&service, terms));
             let mut one = ServiceResult::new(service, own);
             if let Some(amount) = amount.filter(|_| is_debited) {
                 one.granted = amount;

@@ -162,7 +162,7 @@ impl AskedSession {
         }
         let session = ids::session(self.head.session_id());
         let step = match self.step {
-            SessionStep::Reserve => Step::First,
+            SessionStep::Reserve => Step::Opens(&session),
             SessionStep::Update | SessionStep::Terminate => Step::Later(&session),
         };
         let request = |account: &[u8], late_use| self.request(&session, account, late_use);
