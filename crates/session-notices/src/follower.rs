@@ -25,18 +25,20 @@ pub async fn follow(
     counters: Arc<NoticeCounters>,
 ) {
     let teller = Teller::new(Arc::clone(&store), notifier, Arc::clone(&counters));
+    // Whether the store had events before: then a refusal passes, as that of a node which does not lead any more.
+    let mut has_followed = false;
     let mut has_told = false;
     loop {
         match begin(&*store).await {
             Ok(mut positions) => {
                 tracing::info!("clients are asked again after a top-up (RAR, ASR)");
-                has_told = false;
+                (has_followed, has_told) = (true, false);
                 let error = read_on(&*store, &mut positions, &teller).await;
                 // What was committed between the last read and the next beginning makes no notice.
                 counters.missed();
                 tracing::warn!("the events of the store cannot be read on: {error}");
             }
-            Err(CallError::Refused(refusal)) => {
+            Err(CallError::Refused(refusal)) if !has_followed => {
                 if !has_told {
                     tracing::warn!(
                         "clients are not asked again after a top-up (no RAR, no ASR): the store has no events: \

@@ -6,7 +6,8 @@ use crate::jitter::random_part;
 use crate::notice::{Delivery, Notice, NoticeAction, Notifier};
 use scurry_ledger::{Id, Standing, Status};
 use scurry_service::{CallError, Read, Reply, Request, Service, SessionView};
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
@@ -37,13 +38,25 @@ struct TaskContext {
     notifier: Arc<dyn Notifier>,
     counters: Arc<NoticeCounters>,
     reads: Semaphore,
+    /// Notices under way, so that many top-ups of one account make one notice for each session.
+    notices: Mutex<BTreeMap<NoticeKey, NoticeAction>>,
 }
+
+/// Account, session, and version of the session.
+type NoticeKey = (Vec<u8>, Vec<u8>, u64);
 
 /// A session that is due for a notice.
 struct Due {
     session: Id,
     /// Version of the session when it was found: another one means that its client has asked since.
     version: u64,
+    action: NoticeAction,
+}
+
+impl Due {
+    fn key(&self, account: &[u8]) -> NoticeKey {
+        (account.to_vec(), self.session.as_bytes().to_vec(), self.version)
+    }
 }
 
 impl Teller {
@@ -52,7 +65,8 @@ impl Teller {
         notifier: Arc<dyn Notifier>,
         counters: Arc<NoticeCounters>,
     ) -> Teller {
-        let context = TaskContext { store, notifier, counters, reads: Semaphore::new(READS_MAX) };
+        let (reads, notices) = (Semaphore::new(READS_MAX), Mutex::default());
+        let context = TaskContext { store, notifier, counters, reads, notices };
         Teller { context: Arc::new(context), under_way: Arc::new(Semaphore::new(ACCOUNTS_MAX)) }
     }
 
@@ -76,13 +90,14 @@ impl Teller {
 
 impl TaskContext {
     async fn notify(self: &Arc<Self>, id: &[u8], cause: &Cause) {
-        let due = match self.due(id, cause).await {
+        let mut due = match self.due(id, cause).await {
             Ok(due) => due,
             Err(error) => {
                 tracing::debug!("the sessions of an account cannot be read: {error}");
                 return self.counters.missed();
             }
         };
+        due.retain(|due| self.begin(id, due));
         if due.is_empty() {
             return;
         }
@@ -90,7 +105,11 @@ impl TaskContext {
         let mut deliveries = JoinSet::new();
         for due in due {
             let (context, id, cause) = (Arc::clone(self), id.to_vec(), cause.clone());
-            deliveries.spawn(async move { context.deliver(&id, &cause, due).await });
+            deliveries.spawn(async move {
+                let key = due.key(&id);
+                context.deliver(&id, &cause, due).await;
+                context.notices().remove(&key);
+            });
         }
         deliveries.join_all().await;
     }
@@ -113,12 +132,23 @@ impl TaskContext {
         let mut due = Vec::new();
         for row in &account.sessions {
             let Some(view) = self.session(id, &row.id).await? else { continue };
-            let is_due = action(&view, cause).is_some();
-            if is_due && self.notifier.reaches(&view.blob) {
-                due.push(Due { session: row.id.clone(), version: view.row.version });
+            let Some(action) = action(&view, cause) else { continue };
+            if self.notifier.reaches(&view.blob) {
+                let session = row.id.clone();
+                due.push(Due { session, version: view.row.version, action });
             }
         }
         Ok(due)
+    }
+
+    /// Notes a notice that begins. Returns false if it is under way.
+    fn begin(&self, account: &[u8], due: &Due) -> bool {
+        let before = self.notices().insert(due.key(account), due.action.clone());
+        before.is_none_or(|before| before != due.action)
+    }
+
+    fn notices(&self) -> MutexGuard<'_, BTreeMap<NoticeKey, NoticeAction>> {
+        self.notices.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns a session; None if it is not open.

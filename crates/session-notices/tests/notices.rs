@@ -310,6 +310,39 @@ async fn what_makes_no_notice_is_counted() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn many_top_ups_make_one_notice_while_it_is_under_way() {
+    let stand_in = StandIn::new(&[DENIED]);
+    stand_in.state().outcomes = [Delivery::Failed, Delivery::Failed].into();
+    let again = Arc::clone(&stand_in);
+    tokio::spawn(async move {
+        for _ in 0..20 {
+            again.happens("credited", Some("cent"));
+            sleep(Duration::from_millis(200)).await;
+        }
+    });
+    // Those after the delivery, at 5 s at most, are others.
+    let counts = minute(&stand_in, |_| {}).await;
+    assert_eq!((counts.sent, counts.delivered), (3, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refusal_passes_if_the_store_had_events_before() {
+    let stand_in = StandIn::new(&[DENIED]);
+    let again = Arc::clone(&stand_in);
+    tokio::spawn(async move {
+        sleep(Duration::from_secs(10)).await;
+        again.state().has_events = false;
+        sleep(Duration::from_secs(2)).await;
+        again.state().has_events = true;
+        sleep(Duration::from_secs(2)).await;
+        again.happens("credited", Some("cent"));
+    });
+    assert_eq!(minute(&stand_in, |_| {}).await.delivered, 1);
+    let at = stand_in.state().delivered[0].0;
+    assert!(at < Duration::from_secs(15), "{at:?}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_store_that_has_events_later_is_followed_then() {
     let stand_in = StandIn::new(&[DENIED]);
     stand_in.state().has_events = false;

@@ -126,6 +126,9 @@ pub fn diameter(binary: &Binary, settings: &DiameterSettings) -> Result<Diameter
         };
         let done = scene.run(settings.time, &mut report);
         control.end();
+        if done.is_err() {
+            control.fail();
+        }
         let mut books = Books::default();
         let mut outcome = done;
         for load in loads {

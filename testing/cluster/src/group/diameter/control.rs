@@ -8,6 +8,8 @@ pub(super) struct Control {
     pub(super) is_ending: AtomicBool,
     pub(super) has_failed: AtomicBool,
     pub(super) answers: AtomicU64,
+    /// Answers of each door other than 3004.
+    pub(super) served: [AtomicU64; 2],
 }
 
 impl Control {
@@ -16,7 +18,17 @@ impl Control {
         self.is_ending.store(true, Ordering::Relaxed);
     }
 
-    /// Reports whether a client has found something wrong.
+    /// Returns how many requests each door has carried out.
+    pub(super) fn served(&self) -> [u64; 2] {
+        self.served.each_ref().map(|served| served.load(Ordering::Relaxed))
+    }
+
+    /// Ends the load at once, since something is wrong.
+    pub(super) fn fail(&self) {
+        self.has_failed.store(true, Ordering::Relaxed);
+    }
+
+    /// Reports whether something is wrong.
     pub(super) fn has_failed(&self) -> bool {
         self.has_failed.load(Ordering::Relaxed)
     }

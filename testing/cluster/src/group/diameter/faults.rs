@@ -5,7 +5,7 @@ use super::door::Door;
 use super::report::DiameterReport;
 use crate::group::{Group, NODES};
 use crate::namespaces::Namespace;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use nix::sys::signal::Signal;
 use scurry_crash::{Binary, clock};
 use scurry_model::Random;
@@ -14,6 +14,9 @@ use std::time::Duration;
 
 /// Number of the network in which clients are.
 const CLIENTS: usize = 253;
+
+/// Requests that a door carries out after a fault, before it counts as serving.
+const SERVED_MIN: u64 = 20;
 
 /// A fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -90,9 +93,22 @@ impl Scene<'_> {
             *report.faults.entry(fault.name()).or_default() += 1;
             self.doors.iter_mut().try_for_each(Door::check)?;
             self.group.until_whole()?;
+            self.until_served()?;
             self.pass_ms(500, 2_500)?;
         }
         Ok(())
+    }
+
+    /// Waits until each door carries requests out: a store that is whole is no use to a door that does not find it.
+    fn until_served(&mut self) -> Result<()> {
+        let (control, before) = (self.control, self.control.served());
+        self.group.until("both doors serve", |_| {
+            let now = control.served();
+            let all = now.iter().zip(before).all(|(now, before)| *now > before + SERVED_MIN);
+            // What a client has found is told by the next pause.
+            ensure!(all || control.has_failed(), "served before: {before:?}, now: {now:?}");
+            Ok(())
+        })
     }
 
     fn answers(&self) -> u64 {

@@ -128,7 +128,7 @@ impl Gateway {
     pub(super) fn run(mut self, control: &Control) -> Result<Books> {
         let done = self.charge(control);
         if done.is_err() {
-            control.has_failed.store(true, Ordering::Relaxed);
+            control.fail();
         }
         self.books.counts.abandoned = self.lanes.iter().map(Lane::abandoned).sum();
         done.map(|()| self.books)
@@ -137,7 +137,7 @@ impl Gateway {
     fn charge(&mut self, control: &Control) -> Result<()> {
         let begin_ms = now_ms();
         let mut end_ms = None;
-        loop {
+        while !control.has_failed() {
             let now_ms = now_ms();
             for door in 0..2 {
                 self.work(door, now_ms, control)?;
@@ -165,6 +165,7 @@ impl Gateway {
                 sockets.map(|socket| PollFd::new(socket, PollFlags::POLLIN)).collect();
             poll(&mut sockets, PollTimeout::from(2_u8))?;
         }
+        Ok(())
     }
 
     fn schedule(&mut self, at_ms: u64, due: Due) {
@@ -325,8 +326,12 @@ impl Gateway {
     ) -> Result<()> {
         match (event, message) {
             (Event::Answer { token, .. }, Some(message)) => {
+                let answer = read_answer(&message);
                 control.answers.fetch_add(1, Ordering::Relaxed);
-                self.answered(door, token.0, read_answer(&message), now_ms)?;
+                if answer.result != BUSY {
+                    control.served[door].fetch_add(1, Ordering::Relaxed);
+                }
+                self.answered(door, token.0, answer, now_ms)?;
             }
             (Event::Unanswered { token }, _) => {
                 let Some(at) = self.copies.remove(&token.0) else { return Ok(()) };
