@@ -20,4 +20,5 @@ mod python;
 mod replays;
 mod sent_avps;
 mod store;
+mod ten_minutes;
 mod tshark;
