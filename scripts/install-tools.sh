@@ -10,8 +10,8 @@
 #          Erlang, freeDiameter, python-diameter and tshark for Diameter, the checker of testing/linearizability, the
 #          linter of Prometheus and mdBook
 #   all    what `make test-all` needs: also the client libraries of testing/clients, clients/python and
-#          clients/litellm, Chromium with the library that drives it, valgrind, qemu, cargo-mutants, and cargo-fuzz
-#          with a nightly compiler (the default)
+#          clients/litellm, Chromium with the library that drives it, Kamailio and sipp, valgrind, qemu, cargo-mutants,
+#          and cargo-fuzz with a nightly compiler (the default)
 #   rdma   what `make test-rdma` needs: a Rust toolchain, a linker, and qemu
 #   site   what `make site` needs: a Rust toolchain, a linker, and mdBook into .cache/mdbook
 #   optimized  what `make optimized` needs: a Rust toolchain, a linker, the tool of its LLVM that joins counts, and
@@ -252,7 +252,7 @@ install_packages() { # install_packages PACKAGE...
     ! dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q ' installed$' || continue
     say "installing $package $(candidate "$package")"
     quietly apt install --no-install-recommends "$package" || fail "cannot install $package"
-    case "$package" in redis-server | valkey-server | tarantool | prometheus)
+    case "$package" in redis-server | valkey-server | tarantool | prometheus | kamailio)
       # Nor may it start with the machine.
       if [ -d /run/systemd/system ]; then quietly as_root systemctl disable "$package" || true; fi ;;
     esac
@@ -805,6 +805,10 @@ need_all() {
   need valgrind valgrind
   # The console and the laboratory's page are shown in a real browser.
   need chromium chromium
+  # Calls that are charged over Diameter: a proxy, and what makes and answers calls.
+  need kamailio kamailio
+  compgen -G '/usr/lib/*/kamailio/modules/ims_charging.so' >/dev/null || missing+=(kamailio-ims-modules)
+  need sipp sip-tester
   need javac default-jdk-headless
   need mvn maven
 }

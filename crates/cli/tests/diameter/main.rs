@@ -8,6 +8,7 @@ mod client;
 mod console;
 mod doors;
 mod freediameter;
+mod kamailio;
 mod log;
 mod metrics;
 mod notices;

@@ -16,7 +16,7 @@ fn read(path: &str) -> String {
 }
 
 /// Returns the fenced blocks in this language of a section of docs/diameter.md.
-fn fenced(section: &str, language: &str) -> Vec<String> {
+pub(crate) fn fenced(section: &str, language: &str) -> Vec<String> {
     let page = read("docs/diameter.md");
     let (mut is_within, mut blocks, mut block) = (false, Vec::new(), None::<String>);
     let mut is_wanted = false;
