@@ -12,7 +12,7 @@ const fn row(codes: &'static [u32], when: &'static str, cure: &'static str) -> R
     ResultWords { codes, when, cure }
 }
 
-const TABLE: [ResultWords; 18] = [
+const TABLE: [ResultWords; 21] = [
     row(&[2001], "done; each service has its own code", ""),
     row(&[3002, 3003], "another Destination-Host or realm", "`origin_host`, `realms`"),
     row(
@@ -31,34 +31,53 @@ const TABLE: [ResultWords; 18] = [
         "give each client its own Origin-Host",
     ),
     row(&[4010], "the account is suspended", "`SCUR.STATUS`"),
-    row(&[4011], "the service is free, or recorded only", ""),
+    row(
+        &[4011],
+        "the service is free, or recorded only; a refund of more than is left of its debit",
+        "",
+    ),
     row(
         &[4012],
         "not enough credit, also where a service gets nothing",
-        "top up; the next CCR-U asks again",
+        "top up; the next CCR-U of an open session asks again",
     ),
     row(&[5001], "an AVP with the M flag is not known", "Failed-AVP names it"),
-    row(&[5002], "the session has ended, or never began", "the client begins another"),
-    row(&[5003], "the certificate is not for the peer's name", "`certificate` of the peer"),
+    row(
+        &[5002],
+        "the session has ended, or never began, or has answered more than 8 later requests",
+        "the client begins another",
+    ),
+    row(
+        &[5003],
+        "the certificate is not for the peer's name, or the subscriber is unknown",
+        "`certificate` of the peer, `unknown_subscriber`",
+    ),
     row(
         &[5004],
         "a value is out of range, for instance money that is no whole number of minor units",
         "Failed-AVP names it",
     ),
     row(&[5005], "an AVP is missing", "Failed-AVP names it"),
+    row(
+        &[5007],
+        "units within and outside of services; in a CCR-E use beside a request for units",
+        "Failed-AVP names it",
+    ),
     row(&[5008], "a CCR-I reports use", ""),
+    row(&[5009], "an AVP is there too often; more than 64 services", "Failed-AVP names it"),
     row(
         &[5012],
-        "a number was used again for another request, an account's bound is reached, or a refund has no bucket",
+        "a number or a Session-Id was used again for another request, an account's bound is reached, several accounts have the identity, or a refund has no bucket",
         "Error-Message says which",
     ),
+    row(&[5015], "the message is above 64 KiB", ""),
     row(&[5017], "the peer needs TLS", "connect to `tls_listen`"),
     row(&[5030], "the subscriber has no account", "`[[subscribers]]`, `SCUR.CREATE`"),
     row(&[5031], "no row of the table is for the service; price enquiry", "`--explain`"),
 ];
 
 /// Names of codes in RFC 6733, 7.1, and RFC 8506, 9, without `DIAMETER_`.
-const NAMES: [(u32, &str); 34] = [
+const NAMES: [(u32, &str); 35] = [
     (2001, "SUCCESS"),
     (2002, "LIMITED_SUCCESS"),
     (3001, "COMMAND_UNSUPPORTED"),
@@ -90,6 +109,7 @@ const NAMES: [(u32, &str); 34] = [
     (5011, "UNSUPPORTED_VERSION"),
     (5012, "UNABLE_TO_COMPLY"),
     (5014, "INVALID_AVP_LENGTH"),
+    (5015, "INVALID_MESSAGE_LENGTH"),
     (5017, "NO_COMMON_SECURITY"),
     (5030, "USER_UNKNOWN"),
     (5031, "RATING_FAILED"),
