@@ -137,8 +137,12 @@ impl Network {
         meanwhile();
         let caller = self.ended("caller", caller);
         let callee = self.ended("callee", callee);
-        wait_until("the hold returns", || self.store.balance(ACCOUNT).1 == 0);
+        self.wait_until_settled();
         Call { caller, callee }
+    }
+
+    fn wait_until_settled(&self) {
+        wait_until("the hold returns", || self.store.balance(ACCOUNT).1 == 0);
     }
 
     fn check_audit(&self) {
@@ -165,9 +169,9 @@ impl Drop for Side {
 }
 
 impl Call {
-    /// Returns the seconds between two lines of the caller.
-    fn of_caller(&self, end: &str) -> f64 {
-        at(&self.caller, end) - at(&self.caller, "answered")
+    /// Returns the seconds until the caller hung up.
+    fn of_caller(&self) -> f64 {
+        at(&self.caller, "hangs up") - at(&self.caller, "answered")
     }
 
     /// Returns the seconds between the answer and the end, for the callee.
@@ -198,7 +202,7 @@ fn a_call_is_charged_by_the_second() {
     let (left, _) = network.store.balance(ACCOUNT);
     let charged = (100 - left) as f64;
     // The proxy sees a call that is longer than the caller's and shorter than the callee's, and rounds up.
-    let (least, most) = (call.of_caller("hangs up"), call.of_callee());
+    let (least, most) = (call.of_caller(), call.of_callee());
     assert!(charged >= least - 1.0 && charged <= most + 1.0, "{charged}: {least} to {most}");
     assert!(charged >= 9.0, "{charged}");
     network.check_audit();
@@ -208,14 +212,17 @@ fn a_call_is_charged_by_the_second() {
 fn a_call_ends_with_the_credit_and_the_next_is_refused() {
     const CREDIT: i64 = 6;
     let network = Network::start(CREDIT, 30);
-    let call = network.call(120_000, || {});
+    // The callee may get no BYE: Kamailio sends a second one only if the first is not yet answered when it comes to that.
+    let _callee = network.side("callee", network.callee_port, 0);
+    let caller = network.side("caller", free_port(), 120_000);
+    let caller = network.ended("caller", caller);
+    network.wait_until_settled();
+    let least = at(&caller, "ended by the proxy") - at(&caller, "answered");
     let (left, _) = network.store.balance(ACCOUNT);
     // Its timer ticks once a second: the call may be up to a second shorter or longer than what was granted.
-    let (least, most) = (call.of_caller("ended by the proxy"), call.of_callee());
     assert!((0..=1).contains(&left), "{left}: {}", network.proxy_log());
     let charged = (CREDIT - left) as f64;
     assert!(charged >= (least - 1.0).min(CREDIT as f64), "{charged}: {least}");
-    assert!(charged <= most + 1.0, "{charged}: {most}");
     network.check_audit();
     if left > 0 {
         network.store.ask(&format!("SCUR.DEBIT {ACCOUNT} rest second {left}"));
@@ -237,7 +244,7 @@ fn a_call_goes_on_after_a_top_up() {
         network.store.ask(&format!("SCUR.TOPUP {ACCOUNT} voucher-1 main {MORE}"));
     });
     // The caller ends it, not the proxy, and after more seconds than it began with.
-    let (least, most) = (call.of_caller("hangs up"), call.of_callee());
+    let (least, most) = (call.of_caller(), call.of_callee());
     let charged = CREDIT + MORE - network.store.balance(ACCOUNT).0;
     assert!(charged > CREDIT, "{charged}");
     // It rounds each of its reports: after 3 s, then every 5 s, and at the end.
