@@ -3,6 +3,7 @@
 use crate::charging::Charging;
 use crate::door_view::DoorView;
 use crate::metrics::DoorCounts;
+use crate::notices_thread::NoticesThread;
 use crate::open_error::OpenError;
 use crate::peer_rule::PeerRule;
 use crate::peer_table::PeerTable;
@@ -23,30 +24,29 @@ pub struct DiameterDoor {
     serving: Serving,
     charging: Arc<Charging>,
     notices: Arc<NoticeCounters>,
+    _notices_thread: NoticesThread,
 }
 
-/// Opens the door, on a thread of its own. `store` makes the store that it charges; its tasks run on the door's thread.
+/// Opens the door, on a thread of its own. `store` makes a store; it is called once for the thread that charges, and once
+/// for the one that follows events. Tasks of a store run on the thread that it is made for.
 ///
 /// # Errors
 /// When a setting is wrong or the system refuses. The error says what to do about it.
 pub fn open(
     settings: Settings,
     table: ServiceTable,
-    store: impl FnOnce(&Handle) -> Arc<dyn Service>,
+    store: impl Fn(&Handle) -> Arc<dyn Service>,
 ) -> Result<DiameterDoor, OpenError> {
     let mut made = None;
     let serving = Serving::open(settings, |runtime| {
-        let store = store(runtime);
-        let charging = Arc::new(Charging::new(Arc::clone(&store), table));
-        made = Some((runtime.clone(), store, Arc::clone(&charging)));
-        charging
+        let charging = Arc::new(Charging::new(store(runtime), table));
+        Arc::clone(made.insert(charging))
     })?;
-    let (runtime, store, charging) =
-        made.unwrap_or_else(|| unreachable!("an open door has its charging"));
+    let charging = made.unwrap_or_else(|| unreachable!("an open door has its charging"));
     let notices = Arc::new(NoticeCounters::default());
-    let peers = Arc::clone(&serving.peers);
-    runtime.spawn(scurry_session_notices::follow(store, peers, Arc::clone(&notices)));
-    Ok(DiameterDoor { serving, charging, notices })
+    let (peers, counters) = (Arc::clone(&serving.peers), Arc::clone(&notices));
+    let thread = NoticesThread::start(store, peers, counters)?;
+    Ok(DiameterDoor { serving, charging, notices, _notices_thread: thread })
 }
 
 impl DiameterDoor {
