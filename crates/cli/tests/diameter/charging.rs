@@ -351,7 +351,7 @@ fn events_that_say_nothing_or_too_much_move_nothing() {
     let store = store("[[services]]\nmeasure = 'volume'\nrefund_bucket = 'main'\n");
     let mut client = Client::connect(store.diameter, "smsc.example");
     let mut number = 0;
-    let mut ask = |action, services: &[Service<'_>]| {
+    let mut ask = |client: &mut Client, action, services: &[Service<'_>]| {
         number += 1;
         client.ask(Ask::data("e;1", Event, number), |request| {
             request.action(action);
@@ -373,33 +373,33 @@ fn events_that_say_nothing_or_too_much_move_nothing() {
         vec![reported(of_time, 1)],
         vec![reported(none, 1), reported(none, 2)],
     ] {
-        let answer = ask(debit, &services);
+        let answer = ask(&mut client, debit, &services);
         assert!(answer.starts_with("2001 ") && !answer.contains("GSU"), "{answer}");
     }
     assert_eq!(store.balance(ACCOUNT), (1_000, 0));
-    assert!(ask(debit, &[reported(none, 1), reported(five, 2)]).starts_with("2001 "));
+    assert!(ask(&mut client, debit, &[reported(none, 1), reported(five, 2)]).starts_with("2001 "));
     assert_eq!(store.balance(ACCOUNT), (995, 0));
     // Use beside a request for units, in one service or in two.
     let both = Service { used: five, ..wants(1, 7) };
     for services in [vec![both], vec![reported(five, 1), wants(2, 7)]] {
-        let answer = ask(debit, &services);
+        let answer = ask(&mut client, debit, &services);
         assert!(answer.starts_with("5007 ") && answer.contains("Used-Service-Unit"), "{answer}");
     }
     // Nothing is requested, or something of another kind.
     for requested in [octets(0), seconds] {
         for action in [debit, refund, RequestedAction::CheckBalance] {
             let nothing = Service { requested: Some(requested), ..wants(1, 0) };
-            let answer = ask(action, &[nothing]);
+            let answer = ask(&mut client, action, &[nothing]);
             let is_refused = answer.starts_with("5004 ");
             assert!(is_refused && answer.contains("Requested-Service-Unit"), "{answer}");
         }
     }
-    assert!(ask(refund, &[reported(five, 1)]).starts_with("5005 "));
+    assert!(ask(&mut client, refund, &[reported(five, 1)]).starts_with("5005 "));
     // A refund is of one debit.
-    let first = ask(debit, &[wants(1, 100)]);
+    let first = ask(&mut client, debit, &[wants(1, 100)]);
     let name = first.split_once("Refund-Information=").expect("a name").1;
     let first = name.trim_end_matches([' ', '}']).to_owned();
-    let second = ask(debit, &[wants(1, 200)]);
+    let second = ask(&mut client, debit, &[wants(1, 200)]);
     let name = second.split_once("Refund-Information=").expect("a name").1;
     let second = name.trim_end_matches([' ', '}']).to_owned();
     let of = |name: &'static str| Service {
@@ -409,11 +409,18 @@ fn events_that_say_nothing_or_too_much_move_nothing() {
     };
     let [first, second]: [&'static str; 2] = [first.leak(), second.leak()];
     for services in [vec![of(first), of(second)], vec![of(first), wants(1, 5)]] {
-        let answer = ask(refund, &services);
+        let answer = ask(&mut client, refund, &services);
         assert!(answer.starts_with("5004 ") && answer.contains("Refund-Information"), "{answer}");
     }
+    // Nor may the name outside of the services be another one.
+    let answer = client.ask(Ask::data("e;1", Event, 90), |request| {
+        request.action(refund);
+        request.service(&of(first));
+        request.writer().bytes(scurry_diameter::attribute::REFUND_INFORMATION, second.as_bytes());
+    });
+    assert!(answer.starts_with("5004 ") && answer.contains("Refund-Information"), "{answer}");
     assert_eq!(store.balance(ACCOUNT), (695, 0));
-    assert!(ask(refund, &[of(first)]).starts_with("2001 "));
+    assert!(ask(&mut client, refund, &[of(first)]).starts_with("2001 "));
     assert_eq!(store.balance(ACCOUNT), (795, 0));
 }
 

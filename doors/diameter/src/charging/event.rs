@@ -144,7 +144,10 @@ fn refund(
     let within = || request.services.iter().map(|service| service.refund_information);
     let named = within().chain([outside]).find(|information| !information.is_empty());
     let Some(debit) = named else { return Ok(Action::Credit) };
-    if outside.is_empty() && within().any(|other| other != debit) || !Id::is_id(debit) {
+    // A name outside of services is that of those without one.
+    let is_other = |other: &[u8]| other != debit && !(other.is_empty() && !outside.is_empty());
+    let is_outside_other = !outside.is_empty() && outside != debit;
+    if is_outside_other || within().any(is_other) || !Id::is_id(debit) {
         let text =
             "all services of a refund name one debit, by the Refund-Information of its answer";
         return Err(invalid(attribute::REFUND_INFORMATION, text));
