@@ -145,7 +145,7 @@ fn refund(
     let named = within().chain([outside]).find(|information| !information.is_empty());
     let Some(debit) = named else { return Ok(Action::Credit) };
     // A name outside of services is that of those without one.
-    let is_other = |other: &[u8]| other != debit && !(other.is_empty() && !outside.is_empty());
+    let is_other = |other: &[u8]| other != debit && (!other.is_empty() || outside.is_empty());
     let is_outside_other = !outside.is_empty() && outside != debit;
     if is_outside_other || within().any(is_other) || !Id::is_id(debit) {
         let text =
