@@ -1,6 +1,5 @@
 //! Charges credit-control requests: what each asks of the store, and the answer to it. It knows no sockets.
 
-mod account;
 mod answer;
 mod asked_service;
 pub(crate) mod client_data;
@@ -8,6 +7,7 @@ mod event;
 mod failure;
 mod ids;
 mod session;
+mod subscriber;
 mod units;
 
 pub use answer::Answer;

@@ -3,8 +3,8 @@
 use super::units;
 use scurry_diameter::ccr::{CreditControlRequest, Service, Units};
 use scurry_diameter::{Refusal, ResultCode, attribute};
-use scurry_ledger::ItemKey;
-use scurry_service_table::{Mode, ServiceTable, ServiceTerms};
+use scurry_quota::{Asked, TableResult, table_result};
+use scurry_service_table::{ServiceTable, ServiceTerms};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -85,29 +85,28 @@ impl AskedService {
         request.outside.requested.is_some() || !request.outside.used.is_empty()
     }
 
-    /// Returns the terms if the service is charged.
-    pub(super) fn charged(&self) -> Option<&ServiceTerms> {
-        self.terms.as_deref().filter(|terms| terms.mode == Mode::Charge)
-    }
-
     /// Reports whether it tells of use alone: that has happened, and nothing is asked for.
     pub(super) fn is_report(&self) -> bool {
         self.asked.is_none() && self.used.is_some()
     }
 
-    /// Returns the key of the service's item. None if the table has no terms for it.
-    pub(super) fn key(&self) -> Option<ItemKey> {
-        let terms = self.terms.as_ref()?;
-        Some(terms.item(self.rating_group, only(&self.identifiers)))
+    /// Returns the service as the store is asked for it.
+    pub(super) fn quota(&self) -> Asked<'_> {
+        Asked {
+            terms: self.terms.as_deref(),
+            rating_group: self.rating_group,
+            service: only(&self.identifiers),
+            used: self.used,
+            requested: self.asked,
+        }
     }
 
     /// Returns what a service is answered without the store. None if the store decides.
     pub(super) fn settled_result(&self) -> Option<ResultCode> {
-        match self.terms.as_deref().map(|terms| terms.mode) {
-            None => Some(ResultCode::RATING_FAILED),
-            Some(Mode::Free | Mode::Record) => Some(ResultCode::CREDIT_CONTROL_NOT_APPLICABLE),
-            Some(Mode::Charge) => None,
-        }
+        table_result(&self.quota()).map(|result| match result {
+            TableResult::Unknown => ResultCode::RATING_FAILED,
+            TableResult::NotApplicable => ResultCode::CREDIT_CONTROL_NOT_APPLICABLE,
+        })
     }
 }
 

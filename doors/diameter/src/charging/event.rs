@@ -1,17 +1,18 @@
 //! Requests without a session (CCR-E): debit, refund, balance check (RFC 8506, 6), and use that has happened already
 //! (post-event charging). Several services are all carried out, or none.
 
-use super::account::{Step, Subscriber, answered};
 use super::answer::{Answer, OwnedHead, ServiceResult};
 use super::asked_service::{AskedService, AskedServices};
 use super::failure::Failure;
 use super::ids;
+use super::subscriber::{answered, subscriber};
 use scurry_diameter::ccr::{CreditControlRequest, RequestedAction};
 use scurry_diameter::{Attribute, Refusal, ResultCode, attribute};
 use scurry_ledger::{
     BucketAttributes, Code, Command, Id, ItemAmount, ItemRequest, SessionOptions, SessionRequest,
 };
-use scurry_service::{CallError, Read, Reply, Request, Service, SessionStep};
+use scurry_quota::{Called, Step, Subscriber};
+use scurry_service::{Answered, CallError, Read, Reply, Request, Service, SessionStep};
 use scurry_service_table::{Mode, ServiceTable, ServiceTerms};
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -76,7 +77,9 @@ pub(super) fn ask(
     };
     let mut items = SmallVec::<[ItemAmount; 1]>::new();
     for service in &services {
-        let Some((terms, key)) = service.terms.as_deref().zip(service.key()) else { continue };
+        let Some((terms, key)) = service.terms.as_deref().zip(service.quota().key()) else {
+            continue;
+        };
         let Some(amount) = action.amount(service, terms).filter(|amount| *amount > 0) else {
             continue;
         };
@@ -90,7 +93,7 @@ pub(super) fn ask(
     }
     Ok(AskedEvent {
         head: OwnedHead::of(request),
-        subscriber: Subscriber::of(&request.subscription_ids, table),
+        subscriber: subscriber(&request.subscription_ids, table),
         action,
         txn: ids::transaction(request.session_id, request.request_number),
         number: request.request_number,
@@ -128,7 +131,7 @@ fn debit(services: &AskedServices) -> Result<Action, Refusal<'static>> {
         return Err(Refusal::about(ResultCode::CONTRADICTING_AVPS, used, text));
     }
     // What is recorded only is a report too: nothing is debited.
-    let is_debit = services.iter().any(|service| service.charged().is_some());
+    let is_debit = services.iter().any(|service| service.quota().charged().is_some());
     Ok(if is_debit { Action::Debit } else { Action::Settle })
 }
 
@@ -186,7 +189,7 @@ impl AskedEvent {
 
     /// Reports whether a service is charged.
     fn is_charged(&self) -> bool {
-        self.services.iter().any(|service| service.charged().is_some())
+        self.services.iter().any(|service| service.quota().charged().is_some())
     }
 
     /// Returns the result as a whole: a success is one of services that are charged.
@@ -204,12 +207,12 @@ impl AskedEvent {
         }
         let request =
             |account: &[u8], _: bool| self.command(|command| Request::write(account, command));
-        let reply = self.subscriber.call(store, Step::First, request).await;
-        self.replied(reply)
+        let answered = answered(self.subscriber.call(store, Step::First, request).await);
+        self.finished_by(answered)
     }
 
     fn bucket(&self) -> Option<scurry_ledger::Name> {
-        let mut charged = self.services.iter().filter_map(AskedService::charged);
+        let mut charged = self.services.iter().filter_map(|service| service.quota().charged());
         charged.find_map(|terms| terms.refund_bucket)
     }
 
@@ -235,9 +238,9 @@ impl AskedEvent {
         }
     }
 
-    /// Returns the answer for the store's reply to a command.
-    fn replied(self, reply: Result<Reply, Failure>) -> Answer {
-        match reply.and_then(answered) {
+    /// Returns the answer for the store's answer to a command.
+    fn finished_by(self, answered: Result<Answered, Failure>) -> Answer {
+        match answered {
             Ok(answered) => self.finished(ResultCode(answered.code().diameter().into())),
             Err(failure) => Answer::failed(self.head, failure),
         }
@@ -264,8 +267,8 @@ impl AskedEvent {
             });
             Request::write(account, &command)
         };
-        let reply = self.subscriber.call(store, Step::First, request).await;
-        self.replied(reply)
+        let answered = answered(self.subscriber.call(store, Step::First, request).await);
+        self.finished_by(answered)
     }
 
     async fn check(self, store: &dyn Service) -> Answer {
@@ -280,9 +283,11 @@ impl AskedEvent {
                 })
             };
             match self.subscriber.call(store, Step::First, request).await {
-                Ok(Reply::Checked(checked)) => is_enough &= checked.code == Code::Ok,
+                Ok(Called { reply: Reply::Checked(checked), .. }) => {
+                    is_enough &= checked.code == Code::Ok;
+                }
                 Ok(_) => return Answer::failed(self.head, CallError::WrongShape.into()),
-                Err(failure) => return Answer::failed(self.head, failure),
+                Err(failure) => return Answer::failed(self.head, failure.into()),
             }
         }
         let answer = Answer::new(self.head, ResultCode::SUCCESS);
@@ -296,7 +301,7 @@ impl AskedEvent {
         let is_debited = action == Action::Debit && result.is_success();
         let results = services.into_iter().map(|service| {
             let own = service.settled_result().unwrap_or(result);
-            let amount = service.charged().and_then(|terms| action.amount(&service, terms));
+            let amount = service.quota().charged().and_then(|terms| action.amount(&service, terms));
             let mut one = ServiceResult::new(service, own);
             if let Some(amount) = amount.filter(|_| is_debited) {
                 one.granted = amount;

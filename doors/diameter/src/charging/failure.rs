@@ -2,6 +2,7 @@
 
 use scurry_diameter::ResultCode;
 use scurry_ledger::Code;
+use scurry_quota::QuotaFailure;
 use scurry_service::{CallError, Refusal};
 use std::borrow::Cow;
 
@@ -17,6 +18,21 @@ pub(super) struct Failure {
 impl Failure {
     pub(super) fn new(result: ResultCode, text: &'static str) -> Failure {
         Failure { result, text: Cow::Borrowed(text), code: None }
+    }
+}
+
+impl From<QuotaFailure> for Failure {
+    fn from(failure: QuotaFailure) -> Failure {
+        match failure {
+            QuotaFailure::Store(error) => error.into(),
+            QuotaFailure::UnknownSubscriber(unknown) => {
+                let result = ResultCode(unknown.result_code());
+                Failure::new(result, QuotaFailure::UNKNOWN_SUBSCRIBER)
+            }
+            QuotaFailure::SeveralAccounts => {
+                Failure::new(ResultCode::UNABLE_TO_COMPLY, QuotaFailure::SEVERAL_ACCOUNTS)
+            }
+        }
     }
 }
 

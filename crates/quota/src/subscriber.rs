@@ -2,14 +2,12 @@
 //! accounts, and identities that are looked up. A session stays with the account that opened it, also when an
 //! identity moves meanwhile ([`Step::Later`]).
 
-use super::failure::Failure;
-use scurry_diameter::ResultCode;
-use scurry_diameter::ccr::{SubscriptionIds, SubscriptionKind};
+use crate::QuotaFailure;
 use scurry_ledger::{ACCOUNT_ID_LEN_MAX, Code, HolderStanding, Id, Name, is_printable};
 use scurry_service::{
-    Answered, CallError, FoundAccounts, Refusal, Reply, Request, Service, StoreRead, StoreReply,
+    CallError, FoundAccounts, Refusal, Reply, Request, Service, StoreRead, StoreReply,
 };
-use scurry_service_table::{ServiceTable, SubscriberKind};
+use scurry_service_table::{ServiceTable, SubscriberKind, UnknownSubscriber};
 use smallvec::SmallVec;
 use std::borrow::Cow;
 
@@ -24,14 +22,23 @@ enum Candidate {
 
 /// The candidates of a request, and what an unknown subscriber is answered.
 #[derive(Clone, Debug)]
-pub(super) struct Subscriber {
+pub struct Subscriber {
     candidates: SmallVec<[Candidate; 1]>,
-    unknown: ResultCode,
+    unknown: UnknownSubscriber,
+}
+
+/// The reply to a request, and the account that it was carried out on.
+#[derive(Clone, Debug)]
+pub struct Called<'a> {
+    /// Id of the account.
+    pub account: Cow<'a, [u8]>,
+    /// The store's reply.
+    pub reply: Reply,
 }
 
 /// Whether an earlier request has chosen the account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Step<'a> {
+pub enum Step<'a> {
     /// It has not: this request has no session.
     First,
     /// This request opens the ledger's session with this id, unless it is a copy of one that has.
@@ -41,11 +48,14 @@ pub(super) enum Step<'a> {
 }
 
 impl Subscriber {
-    /// Returns the candidates that these identifiers have in the table.
-    pub(super) fn of(ids: &SubscriptionIds<'_>, table: &ServiceTable) -> Subscriber {
+    /// Returns the candidates in the table. `identifier` returns the subscriber's identifier of a kind.
+    pub fn of<'i>(
+        table: &ServiceTable,
+        identifier: impl Fn(SubscriberKind) -> Option<&'i str>,
+    ) -> Subscriber {
         let mut candidates = SmallVec::new();
         for rule in table.subscribers() {
-            let Some(data) = ids.find(kind(rule.kind)) else { continue };
+            let Some(data) = identifier(rule.kind) else { continue };
             if let Some(id) = rule.account_of(data).filter(|id| is_account_id(id.as_bytes())) {
                 candidates.push(Candidate::Account(id.into_bytes()));
             }
@@ -53,17 +63,20 @@ impl Subscriber {
                 candidates.push(Candidate::Identity { kind, value });
             }
         }
-        Subscriber { candidates, unknown: ResultCode(table.unknown_subscriber().result_code()) }
+        Subscriber { candidates, unknown: table.unknown_subscriber() }
     }
 
     /// Carries a request out on the subscriber's account. `request` makes it for an account; if its second argument is
     /// true, use is settled although the session is not open.
-    pub(super) async fn call(
+    ///
+    /// # Errors
+    /// When no account or several are the subscriber's, or the store does not carry the request out.
+    pub async fn call(
         &self,
         store: &dyn Service,
         step: Step<'_>,
         request: impl Fn(&[u8], bool) -> Request,
-    ) -> Result<Reply, Failure> {
+    ) -> Result<Called<'_>, QuotaFailure> {
         // With one id there is no other account that late use could belong to.
         let is_only = matches!(&self.candidates[..], [Candidate::Account(_)]);
         // The account for late use of a session that no account knows.
@@ -105,13 +118,13 @@ impl Subscriber {
                 {
                     present.get_or_insert(account);
                 }
-                outcome => return Ok(outcome?),
+                outcome => return Ok(Called { reply: outcome?, account }),
             }
         }
-        match present {
-            Some(account) => Ok(store.call(request(&account, true)).await?),
-            None => Err(Failure::new(self.unknown, "no account is known for this subscriber")),
-        }
+        let Some(account) = present else {
+            return Err(QuotaFailure::UnknownSubscriber(self.unknown));
+        };
+        Ok(Called { reply: store.call(request(&account, true)).await?, account })
     }
 }
 
@@ -122,7 +135,7 @@ async fn find(
     kind: Name,
     value: &Id,
     session: Option<Id>,
-) -> Result<Option<(Vec<u8>, Option<HolderStanding>)>, Failure> {
+) -> Result<Option<(Vec<u8>, Option<HolderStanding>)>, QuotaFailure> {
     let read = StoreRead::Find { kind, value: value.clone(), session };
     let StoreReply::Found(FoundAccounts { mut accounts, more, holder }) =
         store.read_store(read).await?
@@ -130,10 +143,7 @@ async fn find(
         return Err(CallError::WrongShape.into());
     };
     if more || accounts.len() > 1 {
-        return Err(Failure::new(
-            ResultCode::UNABLE_TO_COMPLY,
-            "several accounts have this identity: make its kind unique (--unique-identities)",
-        ));
+        return Err(QuotaFailure::SeveralAccounts);
     }
     let standing = holder.map(|holder| holder.standing);
     Ok(accounts.pop().map(|account| (account, standing)))
@@ -145,22 +155,4 @@ fn is_rejected(error: &CallError, expected: Code) -> bool {
 
 fn is_account_id(bytes: &[u8]) -> bool {
     !bytes.is_empty() && bytes.len() <= ACCOUNT_ID_LEN_MAX && is_printable(bytes)
-}
-
-fn kind(kind: SubscriberKind) -> SubscriptionKind {
-    match kind {
-        SubscriberKind::E164 => SubscriptionKind::E164,
-        SubscriberKind::Imsi => SubscriptionKind::Imsi,
-        SubscriberKind::SipUri => SubscriptionKind::SipUri,
-        SubscriberKind::Nai => SubscriptionKind::Nai,
-        SubscriberKind::Private => SubscriptionKind::Private,
-    }
-}
-
-/// Returns the command's answer of a reply.
-pub(super) fn answered(reply: Reply) -> Result<Answered, Failure> {
-    match reply {
-        Reply::Answer(answered) => Ok(answered),
-        _ => Err(CallError::WrongShape.into()),
-    }
 }
