@@ -7,6 +7,7 @@ mod charging;
 mod client;
 mod console;
 mod doors;
+mod events;
 mod freediameter;
 mod kamailio;
 mod log;

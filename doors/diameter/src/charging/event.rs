@@ -61,8 +61,22 @@ pub(super) fn ask(
         let text = "units are requested that this service does not count, or none";
         return Err(invalid(attribute::REQUESTED_SERVICE_UNIT, text));
     }
+    let is_use = |service: &AskedService| service.used.is_some_and(|used| used > 0);
+    let are_reports = services.iter().all(AskedService::is_report);
+    if !are_reports && services.iter().any(is_use) {
+        let text = "use that has happened is reported beside units that are requested";
+        let used = attribute::USED_SERVICE_UNIT;
+        return Err(Refusal::about(ResultCode::CONTRADICTING_AVPS, used, text));
+    }
     let action = match request.requested_action {
-        Some(RequestedAction::DirectDebiting) => debit(&services)?,
+        // What is recorded only is a report too: nothing is debited.
+        Some(RequestedAction::DirectDebiting)
+            if are_reports
+                || services.iter().all(|service| service.quota().charged().is_none()) =>
+        {
+            Action::Settle
+        }
+        Some(RequestedAction::DirectDebiting) => Action::Debit,
         Some(RequestedAction::RefundAccount) => refund(request, &services)?,
         Some(RequestedAction::CheckBalance) => Action::Check,
         Some(RequestedAction::PriceEnquiry) => {
@@ -119,22 +133,6 @@ impl Action {
     }
 }
 
-/// Returns whether units are debited, or use that has happened: a request has one of both.
-fn debit(services: &AskedServices) -> Result<Action, Refusal<'static>> {
-    let is_use = |service: &AskedService| service.used.is_some_and(|used| used > 0);
-    if services.iter().all(AskedService::is_report) {
-        return Ok(Action::Settle);
-    }
-    if services.iter().any(is_use) {
-        let text = "use that has happened is reported beside units that are requested";
-        let used = attribute::USED_SERVICE_UNIT;
-        return Err(Refusal::about(ResultCode::CONTRADICTING_AVPS, used, text));
-    }
-    // What is recorded only is a report too: nothing is debited.
-    let is_debit = services.iter().any(|service| service.quota().charged().is_some());
-    Ok(if is_debit { Action::Debit } else { Action::Settle })
-}
-
 /// Returns what a refund is of: the debit that its Refund-Information names, or none.
 fn refund(
     request: &CreditControlRequest<'_>,
@@ -155,7 +153,13 @@ fn refund(
             "all services of a refund name one debit, by the Refund-Information of its answer";
         return Err(invalid(attribute::REFUND_INFORMATION, text));
     }
-    let is_whole = services.iter().all(|service| service.asked.unwrap_or(0) == 0);
+    let charged = || services.iter().filter(|service| service.quota().charged().is_some());
+    let says = |service: &AskedService| service.asked.is_some_and(|asked| asked > 0);
+    let is_whole = !charged().any(says);
+    if !is_whole && !charged().all(says) {
+        // A service without an amount is neither left out nor meant whole.
+        return Err(Refusal::missing(attribute::REQUESTED_SERVICE_UNIT));
+    }
     Ok(Action::Refund { debit: debit.to_vec(), is_whole })
 }
 
