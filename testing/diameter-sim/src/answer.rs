@@ -5,6 +5,7 @@ use scurry_diameter::attribute::{
     MULTIPLE_SERVICES_CREDIT_CONTROL, ORIGIN_HOST, RATING_GROUP, REFUND_INFORMATION, RESULT_CODE,
     SESSION_ID,
 };
+use scurry_diameter::ccr::RequestType;
 use scurry_diameter::{Avp, Avps, Message};
 
 /// What an answer says.
@@ -69,6 +70,13 @@ pub fn read(bytes: &[u8]) -> Answer {
         }
     }
     answer
+}
+
+/// Reports whether a request opens a session.
+pub(crate) fn is_opening(request: &Message<'_>) -> bool {
+    let mut avps = request.avps().flatten();
+    let kind = avps.find(|avp| avp.is(CC_REQUEST_TYPE)).expect("CC-Request-Type");
+    number(&kind) == RequestType::Initial as u32
 }
 
 fn service(group: &Avp<'_>) -> ServiceAnswer {

@@ -24,6 +24,8 @@ pub(crate) struct Client {
     pub(crate) lanes: Vec<Lane>,
     /// Subscribers.
     pub(crate) imsis: Vec<String>,
+    /// Subscribers that are known by numbers, which may move.
+    pub(crate) numbers: Vec<String>,
     /// Requests without an answer.
     pub(crate) open: Vec<usize>,
 }

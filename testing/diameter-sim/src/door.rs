@@ -1,5 +1,6 @@
 //! A door: the charging of the product, and a peer machine for each connection. It keeps nothing when it is killed.
 
+use crate::answer;
 use crate::fault::Fault;
 use crate::link::LinkId;
 use crate::side::{Side, Told};
@@ -37,6 +38,8 @@ pub(crate) struct Door {
     pub(crate) settings: Arc<PeerSettings>,
     origin: Origin,
     charging: Charging,
+    /// Charges requests that open sessions: the same, or one with a bug.
+    opening: Charging,
     pub(crate) sides: BTreeMap<LinkId, DoorSide>,
     pub(crate) is_up: bool,
     pub(crate) drain_until_ms: Option<u64>,
@@ -54,10 +57,15 @@ impl Door {
         table: &ServiceTable,
         fault: Fault,
     ) -> Door {
+        let opening = match fault {
+            Fault::CopiesOpenAgain => store.without_sessions(),
+            _ => store.clone(),
+        };
         Door {
             origin: settings.origin.clone(),
             settings,
             charging: Charging::new(Arc::new(store.clone()), table.clone()),
+            opening: Charging::new(Arc::new(opening), table.clone()),
             sides: BTreeMap::new(),
             is_up: true,
             drain_until_ms: None,
@@ -112,6 +120,7 @@ impl Door {
         if self.drain_until_ms.is_some() {
             return refuse(&mut own.side, &message, &self.origin, &DRAINING);
         }
+        let sent = message;
         let mut bytes = bytes.to_vec();
         let (mut client_number, mut remembered) = (None, None);
         match self.fault {
@@ -136,9 +145,11 @@ impl Door {
         }
         let message = Message::read(&bytes).expect("a request");
         let mut scratch = Scratch::default();
-        match self.charging.begin(&message, &mut scratch) {
+        let is_opening = answer::is_opening(&message);
+        let charging = if is_opening { &self.opening } else { &self.charging };
+        match charging.begin(&message, &mut scratch) {
             Ok(answer) => own.under_way.push(UnderWay { answer, client_number, remembered }),
-            Err(refusal) => refuse(&mut own.side, &message, &self.origin, &refusal),
+            Err(refusal) => refuse(&mut own.side, &sent, &self.origin, &refusal),
         }
     }
 

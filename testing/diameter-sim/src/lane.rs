@@ -1,13 +1,14 @@
 //! What a client does one after another: sessions, and events between them.
 
 use crate::answer::Answer;
-use crate::plan::{Habits, time};
-use crate::request::{Kind, Part, Words};
+use crate::event::{self, Debit, Event};
+use crate::plan::{ASKED_MAX, Habits, time};
+use crate::request::{Kind, Part, Quantity, Subscriber, Words};
 use scurry_model::Random;
 use std::collections::BTreeMap;
 
-/// Largest request for units.
-const ASKED_MAX: i64 = 5_000;
+/// Most debits that a lane remembers.
+const DEBITS_MAX: usize = 4;
 
 /// A client as a lane sees it.
 #[derive(Clone, Copy, Debug)]
@@ -16,13 +17,15 @@ pub struct Owner<'a> {
     pub host: &'a str,
     /// Subscribers.
     pub imsis: &'a [String],
+    /// Subscribers that are known by numbers, which may move.
+    pub numbers: &'a [String],
 }
 
 /// An open session.
 #[derive(Clone, Debug)]
 struct Session {
     id: String,
-    imsi: String,
+    subscriber: Subscriber,
     /// CC-Request-Number of the next request.
     number: u32,
     groups: Vec<u32>,
@@ -46,8 +49,8 @@ pub struct Lane {
     /// Requests without an answer.
     waiting: u32,
     serial: u32,
-    /// A debit that may be refunded: its Refund-Information, and its subscriber.
-    debit: Option<(Vec<u8>, String)>,
+    /// Debits that may be refunded, the latest last.
+    debits: Vec<Debit>,
     /// Sessions that were forgotten.
     pub(crate) abandoned: u64,
 }
@@ -56,8 +59,8 @@ impl Lane {
     /// Makes the lane with this number, which begins its first session at once.
     #[must_use]
     pub fn new(number: usize) -> Lane {
-        let (session, debit) = (None, None);
-        Lane { number, session, next_ms: 0, waiting: 0, serial: 0, debit, abandoned: 0 }
+        let (session, debits) = (None, Vec::new());
+        Lane { number, session, next_ms: 0, waiting: 0, serial: 0, debits, abandoned: 0 }
     }
 
     /// Returns how many sessions were forgotten.
@@ -120,12 +123,13 @@ impl Lane {
             // Mostly within the grant; some clients use more, also without one.
             let above = if random.one_in(8) { random.between(1, 700) } else { 0 };
             let used = random.between(0, granted) + above;
-            let asked = is_update.then(|| random.between(1, ASKED_MAX));
-            parts.push(Part { rating_group: group, used: Some(used), asked });
+            let asked = is_update.then(|| Quantity::Octets(random.between(1, ASKED_MAX)));
+            let used = Some(Quantity::Octets(used));
+            parts.push(Part { rating_group: group, used, asked, ..Part::default() });
         }
         let words = Words {
             host: owner.host.to_owned(),
-            imsi: session.imsi.clone(),
+            subscriber: session.subscriber.clone(),
             session: session.id.clone(),
             kind,
             number: session.number,
@@ -142,38 +146,51 @@ impl Lane {
     }
 
     fn begin(&mut self, owner: Owner<'_>, habits: Habits, random: &mut Random) -> Words {
-        let Owner { host, imsis } = owner;
+        let Owner { host, imsis, numbers } = owner;
         self.serial += 1;
-        let mut imsi = imsis[random.below(imsis.len())].clone();
+        let mut subscriber = Subscriber::Imsi(imsis[random.below(imsis.len())].clone());
         let id = format!("{host};{};{}", self.number, self.serial);
-        let asked = Some(random.between(1, ASKED_MAX));
-        let mut part = Part { rating_group: 10, used: None, asked };
-        let mut refund = Vec::new();
-        let kind = match random.below(10) {
+        let asked = Some(Quantity::Octets(random.between(1, ASKED_MAX)));
+        let mut part = Part { rating_group: 10, asked, ..Part::default() };
+        let mut kind = match random.below(10) {
             0 => Kind::Check,
             1 => {
                 part = Part { used: asked, asked: None, ..part };
                 Kind::Settle
             }
             2 => Kind::Debit,
-            3 => match self.debit.take() {
-                None => Kind::Debit,
-                Some((information, of)) => {
-                    part.asked = None;
-                    (refund, imsi) = (information, of);
-                    Kind::Refund
-                }
-            },
+            3 => Kind::Refund,
             _ => Kind::Initial,
         };
-        let mut parts = vec![part];
+        if kind.is_event() && happens(habits.odd, random) {
+            let Event { kind, of, parts, refund } = event::draw(&self.debits, random);
+            let subscriber = of.unwrap_or(subscriber);
+            let host = host.to_owned();
+            return Words { host, subscriber, session: id, kind, number: 0, parts, refund };
+        }
+        if kind == Kind::Refund {
+            match self.debits.pop() {
+                None => kind = Kind::Debit,
+                Some(debit) => {
+                    part = Part { asked: None, refund: debit.name, ..part };
+                    subscriber = debit.of;
+                }
+            }
+        }
+        // A number that may move gets no events that move units: a copy of one that comes after the move is charged to
+        // the new account too (docs/diameter.md, "What is not here").
+        let is_of_number = matches!(kind, Kind::Initial | Kind::Check);
+        if is_of_number && !numbers.is_empty() && random.one_in(3) {
+            subscriber = Subscriber::Number(numbers[random.below(numbers.len())].clone());
+        }
+        let mut parts = vec![part.clone()];
         if kind == Kind::Initial {
             let groups: Vec<u32> = (10..=10 + u32::from(random.one_in(2))).collect();
-            let asks = |group: &u32| Part { rating_group: *group, ..part };
+            let asks = |group: &u32| Part { rating_group: *group, ..part.clone() };
             parts = groups.iter().map(asks).collect();
             self.session = Some(Session {
                 id: id.clone(),
-                imsi: imsi.clone(),
+                subscriber: subscriber.clone(),
                 number: 1,
                 is_parallel: groups.len() > 1 && happens(habits.parallel, random),
                 groups,
@@ -182,7 +199,8 @@ impl Lane {
                 ends: !happens(habits.abandon, random),
             });
         }
-        Words { host: host.to_owned(), imsi, session: id, kind, number: 0, parts, refund }
+        let (host, refund) = (host.to_owned(), Vec::new());
+        Words { host, subscriber, session: id, kind, number: 0, parts, refund }
     }
 
     /// Takes the first answer to a request.
@@ -195,8 +213,10 @@ impl Lane {
         self.waiting -= 1;
         self.next_ms = now_ms + time(random.between(0, habits.think_ms));
         if words.kind == Kind::Debit && answer.result == 2001 {
-            let information = answer.services.first().map(|service| service.refund.clone());
-            self.debit = information.map(|information| (information, words.imsi.clone()));
+            self.debits.extend(Debit::of(words, answer));
+            if self.debits.len() > DEBITS_MAX {
+                self.debits.remove(0);
+            }
         }
         let Some(session) = self.session.as_mut().filter(|session| session.id == words.session)
         else {

@@ -2,6 +2,9 @@
 
 use scurry_model::Random;
 
+/// Largest request for units.
+pub(crate) const ASKED_MAX: i64 = 5_000;
+
 /// How clients behave.
 #[derive(Clone, Copy, Debug)]
 pub struct Habits {
@@ -11,6 +14,9 @@ pub struct Habits {
     pub abandon: usize,
     /// Rate of sessions of two services that report both at the same time, each in a request: one in so many, 0 for none.
     pub parallel: usize,
+    /// Rate of events that say little, much, or what contradicts itself, of the simulator's table of services: one in so
+    /// many, 0 for none.
+    pub odd: usize,
 }
 
 /// Plan of a run. A rate of N is once in N on average; 0 is never. Times are ms.
@@ -42,13 +48,17 @@ pub(crate) struct Plan {
     pub(crate) again: usize,
     /// Rate of requests whose reply of the store is lost, before or after it was carried out.
     pub(crate) store_fault: usize,
+    /// Numbers of each client's subscribers, each with two accounts that it moves between, and the mean time between
+    /// moves of any of them.
+    pub(crate) numbers: usize,
+    pub(crate) move_ms: i64,
 }
 
 impl Plan {
     pub(crate) fn new(random: &mut Random) -> Plan {
         let mut often = |of: &[i64]| random.pick(of);
         let watchdog_ms = often(&[6_000, 6_000, 10_000]);
-        Plan {
+        let mut plan = Plan {
             clients: size(often(&[2, 3])),
             lanes: size(often(&[2, 4, 6])),
             accounts: size(often(&[1, 2, 4])),
@@ -63,6 +73,7 @@ impl Plan {
                 think_ms: often(&[500, 3_000, 60_000]),
                 abandon: size(often(&[0, 4, 10])),
                 parallel: 2,
+                odd: 0,
             },
             link_fault_ms: often(&[0, 10_000, 40_000]),
             door_fault_ms: often(&[0, 40_000, 90_000]),
@@ -70,7 +81,11 @@ impl Plan {
             double: size(often(&[0, 3, 20])),
             again: size(often(&[0, 3, 20])),
             store_fault: size(often(&[0, 10, 60])),
-        }
+            numbers: size(often(&[0, 1, 2])),
+            move_ms: often(&[2_000, 10_000]),
+        };
+        plan.habits.odd = size(often(&[0, 2, 4]));
+        plan
     }
 }
 

@@ -21,6 +21,16 @@ pub struct Report {
     pub debits: u64,
     pub refunds: u64,
     pub checks: u64,
+    /// Refunds without a debit.
+    pub credits: u64,
+    /// Events that record use, or debit use that has happened.
+    pub settled: u64,
+    pub recorded: u64,
+    /// Events that must move nothing.
+    pub refused: u64,
+    /// Numbers that moved, and copies of requests that came after their number had moved.
+    pub moves: u64,
+    pub moved_copies: u64,
     pub abandoned: u64,
     /// Answers 3004.
     pub busy: u64,
@@ -50,7 +60,7 @@ impl Report {
         }
     }
 
-    fn counts(&mut self) -> [&mut u64; 26] {
+    fn counts(&mut self) -> [&mut u64; 32] {
         [
             &mut self.requests,
             &mut self.copies,
@@ -64,6 +74,12 @@ impl Report {
             &mut self.debits,
             &mut self.refunds,
             &mut self.checks,
+            &mut self.credits,
+            &mut self.settled,
+            &mut self.recorded,
+            &mut self.refused,
+            &mut self.moves,
+            &mut self.moved_copies,
             &mut self.abandoned,
             &mut self.busy,
             &mut self.forgotten,

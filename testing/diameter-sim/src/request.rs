@@ -1,6 +1,7 @@
 //! What a client asks: one request, of which it may send several copies.
 
 use crate::answer::Answer;
+use scurry_diameter::attribute::REFUND_INFORMATION;
 use scurry_diameter::ccr::{
     RequestHead, RequestType, RequestWriter, RequestedAction, Service, SubscriptionId,
     SubscriptionKind, Units, UsedUnits,
@@ -18,7 +19,7 @@ pub enum Kind {
     Termination,
     /// Debits units.
     Debit,
-    /// Refunds a debit.
+    /// Refunds a debit, or credits units.
     Refund,
     /// Use that has happened already, without a session.
     Settle,
@@ -37,33 +38,78 @@ impl Kind {
         }
     }
 
-    /// Returns the command in the store; none for a read.
-    pub fn command(self) -> Option<&'static str> {
-        match self {
-            Kind::Initial => Some("reserve"),
-            Kind::Update => Some("update"),
-            Kind::Termination | Kind::Settle => Some("terminate"),
-            Kind::Debit => Some("debit"),
-            Kind::Refund => Some("refund"),
-            Kind::Check => None,
-        }
-    }
-
     /// Reports whether it belongs to no session.
     pub fn is_event(self) -> bool {
         self.request_type() == RequestType::Event
     }
 }
 
-/// Units of one service in a request.
+/// The content of a Requested-Service-Unit or a Used-Service-Unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quantity {
+    /// CC-Total-Octets.
+    Octets(i64),
+    /// CC-Time: seconds, which no service of the table counts.
+    Seconds(u32),
+    /// Nothing: the client leaves it to the server.
+    Unsaid,
+}
+
+impl Quantity {
+    /// Returns the octets; 0 if it has none.
+    #[must_use]
+    pub fn octets(self) -> i64 {
+        match self {
+            Quantity::Octets(octets) => octets,
+            Quantity::Seconds(_) | Quantity::Unsaid => 0,
+        }
+    }
+
+    fn units(self) -> Units {
+        match self {
+            Quantity::Octets(octets) => {
+                Units { total_octets: u64::try_from(octets).ok(), ..Units::default() }
+            }
+            Quantity::Seconds(seconds) => Units { time_s: Some(seconds), ..Units::default() },
+            Quantity::Unsaid => Units::default(),
+        }
+    }
+}
+
+/// Units of one service in a request.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Part {
     /// Rating-Group.
     pub rating_group: u32,
-    /// Reported octets.
-    pub used: Option<i64>,
-    /// Octets that are asked for.
-    pub asked: Option<i64>,
+    /// Used-Service-Unit.
+    pub used: Option<Quantity>,
+    /// Requested-Service-Unit.
+    pub asked: Option<Quantity>,
+    /// Refund-Information; empty for none.
+    pub refund: Vec<u8>,
+}
+
+impl Part {
+    /// Returns the octets that are asked for; 0 for none.
+    #[must_use]
+    pub fn asked(&self) -> i64 {
+        self.asked.map_or(0, Quantity::octets)
+    }
+
+    /// Returns the octets that are reported; 0 for none.
+    #[must_use]
+    pub fn used(&self) -> i64 {
+        self.used.map_or(0, Quantity::octets)
+    }
+}
+
+/// Subscription-Id.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Subscriber {
+    /// An IMSI, which is in the id of its account.
+    Imsi(String),
+    /// A number, which is an identity of the account that has it now.
+    Number(String),
 }
 
 /// What a request says.
@@ -72,7 +118,7 @@ pub struct Words {
     /// Origin-Host.
     pub host: String,
     /// Subscription-Id.
-    pub imsi: String,
+    pub subscriber: Subscriber,
     /// Session-Id.
     pub session: String,
     /// What it does.
@@ -81,7 +127,7 @@ pub struct Words {
     pub number: u32,
     /// Its services.
     pub parts: Vec<Part>,
-    /// Refund-Information.
+    /// Refund-Information outside of the services; empty for none.
     pub refund: Vec<u8>,
 }
 
@@ -89,6 +135,8 @@ pub struct Words {
 #[derive(Clone, Debug)]
 pub(crate) struct Request {
     pub(crate) words: Words,
+    /// The account that it is for, or the accounts that one of is.
+    pub(crate) accounts: Vec<Vec<u8>>,
     pub(crate) client: usize,
     pub(crate) lane: usize,
     /// The message, with an end-to-end identifier and without a hop-by-hop identifier.
@@ -108,10 +156,6 @@ pub(crate) struct Request {
     /// Doors at which copies have arrived, and the copy that was the first to arrive.
     pub(crate) seen_at: [bool; 2],
     pub(crate) first_seen: Option<u32>,
-}
-
-fn octets(amount: i64) -> Units {
-    Units { total_octets: u64::try_from(amount).ok(), ..Units::default() }
 }
 
 impl Words {
@@ -138,46 +182,53 @@ impl Words {
         if let Some(action) = action {
             request.action(action);
         }
-        request.subscription(&SubscriptionId { kind: SubscriptionKind::Imsi, data: &self.imsi });
+        let (kind, data) = match &self.subscriber {
+            Subscriber::Imsi(imsi) => (SubscriptionKind::Imsi, imsi),
+            Subscriber::Number(number) => (SubscriptionKind::E164, number),
+        };
+        request.subscription(&SubscriptionId { kind, data });
         for part in &self.parts {
             let used =
-                part.used.map(|used| [UsedUnits { units: octets(used), ..UsedUnits::default() }]);
+                part.used.map(|used| [UsedUnits { units: used.units(), ..UsedUnits::default() }]);
             let service = Service {
                 rating_group: Some(part.rating_group),
-                requested: part.asked.map(octets),
+                requested: part.asked.map(Quantity::units),
                 used: used.as_ref().map_or(&[], |used| used),
-                refund_information: &self.refund,
+                refund_information: &part.refund,
                 ..Service::default()
             };
             request.service(&service);
+        }
+        if !self.refund.is_empty() {
+            request.writer().bytes(REFUND_INFORMATION, &self.refund);
         }
         request.finish();
         out
     }
 
-    /// Returns the name that the ledger has for the request: session and number, or the transaction.
-    pub fn ledger_id(&self) -> (Vec<u8>, u32) {
-        let Words { session, number, kind, .. } = self;
-        match kind {
-            Kind::Initial | Kind::Update | Kind::Termination => (session.clone().into(), *number),
-            Kind::Settle => (format!("{session}/{number}").into(), *number),
-            Kind::Debit | Kind::Refund | Kind::Check => (format!("{session}/{number}").into(), 0),
+    /// Returns the account's id. None if the subscriber is a number, which may move from account to account.
+    pub fn account(&self) -> Option<Vec<u8>> {
+        match &self.subscriber {
+            Subscriber::Imsi(imsi) => Some(format!("imsi-{imsi}").into_bytes()),
+            Subscriber::Number(_) => None,
         }
     }
 
-    /// Returns the account's id.
-    pub fn account(&self) -> Vec<u8> {
-        format!("imsi-{}", self.imsi).into_bytes()
+    /// Returns the first debit that a refund names; empty for none.
+    pub fn refunded(&self) -> &[u8] {
+        let within = self.parts.iter().map(|part| &part.refund[..]);
+        let named = within.chain([&self.refund[..]]).find(|refund| !refund.is_empty());
+        named.unwrap_or_default()
     }
 
-    /// Returns the sum of the units that are reported.
+    /// Returns the sum of the octets that are reported.
     pub fn used(&self) -> i64 {
-        self.parts.iter().filter_map(|part| part.used).sum()
+        self.parts.iter().map(Part::used).sum()
     }
 
-    /// Returns the sum of the units that are asked for.
+    /// Returns the sum of the octets that are asked for.
     pub fn asked(&self) -> i64 {
-        self.parts.iter().filter_map(|part| part.asked).sum()
+        self.parts.iter().map(Part::asked).sum()
     }
 }
 

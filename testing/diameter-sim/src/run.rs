@@ -29,6 +29,7 @@ pub fn run_with(seed: u64, fault: Fault) -> Report {
     let validity_ms = 1_000 * u64::from(plan.validity_s);
     let mut world = World::new(plan, random, fault);
     world.begin_failures();
+    world.schedule_move();
     let faulty_ms = world.plan.faulty_ms;
     while world.step(faulty_ms, true) {}
     world.heal();
@@ -48,7 +49,7 @@ pub fn run_with(seed: u64, fault: Fault) -> Report {
     while world.step(until_ms, false) {}
     world.store.tick(world.wall());
     let (store, now) = (world.store.clone(), world.wall());
-    world.truth.check_end(&store, now);
+    world.truth.check_end(&store, now, world.plan.credit);
     let lanes = world.clients.iter().flat_map(|client| &client.lanes);
     world.truth.report.abandoned = lanes.map(|lane| lane.abandoned).sum();
     world.truth.report.digest = world.random.next_u64();

@@ -1,18 +1,15 @@
-//! What clients have sent and were answered. It compares this with what the store has kept, and trusts no door.
+//! What clients have sent and were answered; it trusts no door. `books.rs` compares it with what the store has kept.
 
 use crate::answer::Answer;
+use crate::effect::{self, Effect, NOT_APPLICABLE, SUCCESS, UNABLE};
 use crate::report::Report;
 use crate::request::{Kind, Request};
-use crate::store::{Kept, LedgerName, SimStore};
-use scurry_ledger::{Code, Time};
-use std::collections::BTreeMap;
+use crate::services::is_charged;
 
 /// Result-Codes.
-const SUCCESS: u32 = 2001;
 const BUSY: u32 = 3004;
-const CREDIT_LIMIT: u32 = 4012;
-const UNKNOWN_SESSION: u32 = 5002;
-const UNABLE: u32 = 5012;
+pub(crate) const CREDIT_LIMIT: u32 = 4012;
+pub(crate) const UNKNOWN_SESSION: u32 = 5002;
 
 /// A copy of a request.
 #[derive(Clone, Copy, Debug)]
@@ -100,70 +97,13 @@ impl Truth {
         (at, Meaning::Again)
     }
 
-    /// Notes that a copy has arrived at a door.
-    pub(crate) fn arrives(&mut self, copy: u64, door: usize) {
-        let Copy { request, number, .. } = self.copies[usize::try_from(copy).expect("a copy")];
-        let request = &mut self.requests[request];
+    /// Notes that a copy has arrived at a door. Returns its request.
+    pub(crate) fn arrives(&mut self, copy: u64, door: usize) -> usize {
+        let Copy { request: at, number, .. } = self.copies[usize::try_from(copy).expect("a copy")];
+        let request = &mut self.requests[at];
         request.seen_at[door] = true;
         request.first_seen.get_or_insert(number);
-    }
-
-    /// Compares accounts with requests. `store` has ended all sessions by now.
-    pub(crate) fn check_end(&mut self, store: &SimStore, now: Time) {
-        let mut kept = store.kept();
-        let mut totals = BTreeMap::<Vec<u8>, (i64, i64)>::new();
-        let mut debits = BTreeMap::<Vec<u8>, i64>::new();
-        for request in &self.requests {
-            let words = &request.words;
-            let totals = totals.entry(words.account()).or_default();
-            let Some(command) = words.kind.command() else {
-                self.report.checks += 1;
-                continue;
-            };
-            let (id, number) = words.ledger_id();
-            let name: LedgerName = (words.account(), command, id.clone(), number);
-            let kept = kept.remove(&name).unwrap_or_default();
-            check_kept(request, kept);
-            let is_done = kept.code == Some(Code::Ok);
-            match words.kind {
-                // Reported use is debited, whatever is granted.
-                Kind::Update | Kind::Termination if kept.commits > 0 => totals.0 += words.used(),
-                Kind::Settle if is_done => totals.0 += words.used(),
-                Kind::Debit if is_done => {
-                    totals.0 += words.asked();
-                    debits.insert(id, words.asked());
-                    self.report.debits += 1;
-                }
-                Kind::Refund if is_done => {
-                    totals.1 += debits[&words.refund];
-                    self.report.refunds += 1;
-                }
-                _ => {}
-            }
-            self.report.late += u64::from(kept.is_late && words.kind == Kind::Update);
-            self.report.answered_twice += u64::from(request.answers > 1);
-            self.report.overtaken += u64::from(request.first_seen > Some(0));
-            self.report.both_doors += u64::from(request.seen_at == [true; 2]);
-            let result = request.answer.as_ref().map(|answer| answer.result);
-            self.report.denied += u64::from(result == Some(CREDIT_LIMIT));
-        }
-        assert!(kept.is_empty(), "the store has requests that no client has sent: {kept:?}");
-        for (id, (used, refunded)) in totals {
-            store.look(&id, now, |account| {
-                let [bucket] = &account.buckets[..] else { panic!("one bucket") };
-                let what = String::from_utf8_lossy(&id);
-                assert_eq!(bucket.consumed, used, "{what}: debited, and what clients reported");
-                assert_eq!(bucket.refunded, refunded, "{what}: refunded");
-                assert_eq!(bucket.held, 0, "{what}: holds are left");
-                assert!(account.sessions.is_empty(), "{what}: sessions are left");
-                assert!(account.uncollected.is_empty(), "{what}: {:?}", account.uncollected);
-                let out = bucket.consumed + bucket.expired + bucket.voided;
-                let left = bucket.credited + bucket.refunded - out;
-                assert_eq!(bucket.available + bucket.held, left, "{what}: units are lost or made");
-            });
-        }
-        self.report.replays = store.replays();
-        self.report.requests = self.requests.len() as u64;
+        at
     }
 }
 
@@ -175,33 +115,35 @@ fn is_same(kind: Kind, first: &Answer, other: &Answer) -> bool {
 /// Checks what an answer says against its request.
 fn check_alone(request: &Request, answer: &Answer) {
     let words = &request.words;
-    let allowed: &[u32] = match words.kind {
-        Kind::Initial => &[SUCCESS, CREDIT_LIMIT, UNABLE],
-        Kind::Update | Kind::Termination => &[SUCCESS, UNKNOWN_SESSION],
-        Kind::Debit => &[SUCCESS, CREDIT_LIMIT],
-        Kind::Refund | Kind::Settle | Kind::Check => &[SUCCESS],
+    let effect = Effect::of(words);
+    let allowed = match &effect {
+        Effect::Session if words.kind == Kind::Initial => vec![SUCCESS, CREDIT_LIMIT, UNABLE],
+        Effect::Session => vec![SUCCESS, UNKNOWN_SESSION],
+        Effect::Nothing(results) => results.clone(),
+        Effect::Debit(_) => vec![SUCCESS, CREDIT_LIMIT],
+        Effect::Settle { .. } => vec![effect::result(words)],
+        Effect::Refund { .. } => vec![SUCCESS, NOT_APPLICABLE, UNABLE],
+        Effect::Credit(_) | Effect::Check => vec![SUCCESS],
     };
-    assert!(allowed.contains(&answer.result), "{words:?}\n{answer:?}");
-    for service in &answer.services {
-        let asked = words.parts.iter().find(|part| part.rating_group == service.rating_group);
-        let asked = asked.unwrap_or_else(|| panic!("a service that was not asked: {answer:?}"));
-        assert!(service.granted <= asked.asked.unwrap_or(0), "{words:?}\n{answer:?}");
+    assert!(allowed.contains(&answer.result), "{allowed:?} for {words:?}\n{answer:?}");
+    assert!(
+        answer.services.is_empty() || answer.services.len() == words.parts.len(),
+        "services were asked, and others are answered: {words:?}\n{answer:?}"
+    );
+    for (part, service) in words.parts.iter().zip(&answer.services) {
+        assert_eq!(service.rating_group, part.rating_group, "{words:?}\n{answer:?}");
         assert!(service.result != CREDIT_LIMIT || service.granted == 0, "{answer:?}");
+        if effect == Effect::Session {
+            assert!(service.granted <= part.asked(), "{words:?}\n{answer:?}");
+            continue;
+        }
+        let is_charged = is_charged(part.rating_group);
+        let result = if is_charged { answer.result } else { NOT_APPLICABLE };
+        assert_eq!(service.result, result, "{words:?}\n{answer:?}");
+        let is_debit = matches!(effect, Effect::Debit(_)) && answer.result == SUCCESS;
+        let is_debited = is_debit && is_charged && (part.used.is_none() || part.asked.is_some());
+        let debited = if is_debited { effect::wanted(part) } else { 0 };
+        assert_eq!(service.granted, debited, "{words:?}\n{answer:?}");
+        assert_eq!(!service.refund.is_empty(), is_debited, "{words:?}\n{answer:?}");
     }
-}
-
-/// Checks what the store has kept of a request against its answer.
-fn check_kept(request: &Request, kept: Kept) {
-    let words = &request.words;
-    assert!(kept.commits <= 1, "carried out {} times: {words:?}", kept.commits);
-    let answer = request.answer.as_ref().unwrap_or_else(|| panic!("unanswered: {words:?}"));
-    // A session that has ended is answered 5002: what was used must be debited all the same.
-    let is_kept = match answer.result {
-        SUCCESS | CREDIT_LIMIT => true,
-        UNKNOWN_SESSION => words.used() > 0,
-        _ => false,
-    };
-    assert!(!is_kept || kept.commits == 1, "answered, and not kept: {words:?}\n{answer:?}");
-    let is_denied = kept.code == Some(Code::CreditLimitReached) && words.kind != Kind::Update;
-    assert!(!is_denied || answer.result == CREDIT_LIMIT, "{words:?}\n{answer:?}\n{kept:?}");
 }

@@ -1,6 +1,7 @@
 //! The world of a run: doors, clients, links and the store, and what happens next.
 
 mod clients;
+mod numbers;
 
 use crate::client::Client;
 use crate::door::Door;
@@ -8,15 +9,17 @@ use crate::fault::Fault;
 use crate::lane::Lane;
 use crate::link::{Chunk, End, Link, LinkId};
 use crate::plan::{Plan, time};
+use crate::services;
 use crate::side::{Told, settings};
-use crate::store::{SimStore, Ticket};
+use crate::store::{Asked, Outcomes, SimStore, Ticket};
 use crate::truth::Truth;
+use crate::world::numbers::Number;
 use scurry_diameter::Origin;
 use scurry_diameter::peer::{Admission, CloseReason, Event, Start, WatchdogState};
 use scurry_ledger::Time;
 use scurry_model::Random;
-use scurry_service::{CallError, Reply, Request as StoreRequest};
-use scurry_service_table::{MeasureKey, ServiceRow, ServiceTable, UnknownSubscriber};
+use scurry_service::CallError;
+use scurry_service_table::ServiceTable;
 use std::collections::BTreeMap;
 
 /// Wall clock at the begin of a run, ms.
@@ -29,13 +32,15 @@ pub(crate) enum What {
     /// The next chunk of a link comes to this end.
     Delivers(LinkId, End),
     /// The store carries a request out.
-    Carries(Ticket, Box<StoreRequest>),
+    Carries(Ticket, Box<Asked>),
     /// The store replies.
-    Replies(Ticket, Box<Result<Reply, CallError>>),
+    Replies(Ticket, Box<Outcomes>),
     /// A client sends another copy of a request that is answered.
     Repeats(usize),
     LinkFails,
     DoorFails,
+    /// A number moves to another account.
+    Moves,
     /// A door starts.
     Starts(usize),
     /// A door has drained for long enough.
@@ -55,6 +60,7 @@ pub(crate) struct World {
     pub(crate) store: SimStore,
     table: ServiceTable,
     pub(crate) truth: Truth,
+    numbers: BTreeMap<String, Number>,
     /// Copies by link and hop-by-hop identifier.
     sent: BTreeMap<(LinkId, u32), u64>,
     /// True while anything may fail.
@@ -63,13 +69,7 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) fn new(plan: Plan, random: Random, fault: Fault) -> World {
-        let row = ServiceRow {
-            context: Some("32251@".to_owned()),
-            measure: Some(MeasureKey::Volume),
-            validity_s: Some(plan.validity_s),
-            ..ServiceRow::default()
-        };
-        let table = ServiceTable::new(&[row], &[], UnknownSubscriber::default()).expect("a table");
+        let table = services::table(plan.validity_s, fault == Fault::AllCharged);
         let store = SimStore::new();
         let doors = [0, 1].map(|door| {
             let origin = Origin::new(&format!("ocs{door}.example"), "ocs.example", None);
@@ -88,6 +88,7 @@ impl World {
                 imsis: (0..plan.accounts)
                     .map(|number| format!("00101000000{at}{number:03}"))
                     .collect(),
+                numbers: (0..plan.numbers).map(|number| format!("4912345{at}{number}")).collect(),
                 open: Vec::new(),
             }
         });
@@ -95,6 +96,8 @@ impl World {
         for imsi in clients.iter().flat_map(|client| &client.imsis) {
             store.create(format!("imsi-{imsi}").as_bytes(), plan.credit, Time(BEGIN_MS));
         }
+        let all = clients.iter().flat_map(|client| &client.numbers);
+        let numbers = numbers::create(all, &store, plan.credit, Time(BEGIN_MS));
         World {
             plan,
             random,
@@ -108,6 +111,7 @@ impl World {
             store,
             table,
             truth: Truth::default(),
+            numbers,
             sent: BTreeMap::new(),
             is_faulty: true,
         }
@@ -214,6 +218,7 @@ impl World {
             }
             What::LinkFails => self.link_fails(),
             What::DoorFails => self.door_fails(),
+            What::Moves => self.number_moves(),
             What::Starts(door) => {
                 let settings = std::sync::Arc::clone(&self.doors[door].settings);
                 self.doors[door] = Door::new(settings, &self.store, &self.table, self.fault);
@@ -316,7 +321,7 @@ impl World {
         }
     }
 
-    fn carry_out(&mut self, ticket: Ticket, request: &StoreRequest) {
+    fn carry_out(&mut self, ticket: Ticket, request: &Asked) {
         let (now, plan) = (self.wall(), &self.plan);
         let rate = plan.store_fault;
         let is_lost = self.is_faulty && rate > 0 && self.random.one_in(rate);
@@ -331,6 +336,7 @@ impl World {
                 lost()
             }
         };
+        self.note_chosen(request, &outcome);
         let at_ms = self.now_ms + self.up_to(self.plan.store_ms);
         self.schedule(at_ms, What::Replies(ticket, Box::new(outcome)));
     }
@@ -340,7 +346,8 @@ impl World {
             match (event, message) {
                 (Event::Request(header), Some(message)) => {
                     let copy = self.sent[&(link, header.hop_by_hop)];
-                    self.truth.arrives(copy, door);
+                    let request = self.truth.arrives(copy, door);
+                    self.note_moved(request);
                     self.doors[door].begin(link, &message);
                 }
                 (Event::Close(reason), _) => self.door_closes(door, link, reason),

@@ -20,6 +20,8 @@ fn each_request_is_charged_once_whatever_fails() {
     assert!(total.overtaken > 400 && total.both_doors > 1_500, "{total:?}");
     assert!(total.answered_twice > 3_000 && total.late > 20, "{total:?}");
     assert!(total.debits > 300 && total.refunds > 100 && total.checks > 500, "{total:?}");
+    assert!(total.settled > 300 && total.recorded > 50 && total.credits > 15, "{total:?}");
+    assert!(total.refused > 500 && total.moves > 500 && total.moved_copies > 15, "{total:?}");
     assert!(total.abandoned > 100 && total.busy > 500 && total.denied > 1_000, "{total:?}");
     assert!(total.stalls > 100 && total.half_open > 100 && total.elections_lost > 50, "{total:?}");
     assert!(total.suspects > 100 && total.trusted_again > 10, "{total:?}");
@@ -47,6 +49,11 @@ fn known_bugs_are_found() {
         (Fault::StoreForgets, "answered, and not kept"),
         (Fault::AnswersSwapped, "an answer to another"),
         (Fault::UseMiscounted, "debited, and what clients reported"),
+        (Fault::NothingIsGrant, "[2001] for Words"),
+        (Fault::LaterRefundsDropped, "[5004] for Words"),
+        (Fault::UseBesideRequestLost, "[5007] for Words"),
+        (Fault::AllCharged, "right: 4011"),
+        (Fault::CopiesOpenAgain, "answered, and not kept"),
     ] {
         let why = found(fault);
         assert!(why.contains(words), "{fault:?}: {why}");

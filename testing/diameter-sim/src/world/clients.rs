@@ -96,7 +96,7 @@ impl World {
             if own.lanes[at].due_ms(may_begin).is_none_or(|due_ms| due_ms > self.now_ms) {
                 continue;
             }
-            let owner = Owner { host: &own.host, imsis: &own.imsis };
+            let owner = Owner { host: &own.host, imsis: &own.imsis, numbers: &own.numbers };
             let habits = self.plan.habits;
             let words = own.lanes[at].next(owner, habits, &mut self.random, !may_begin);
             if let Some(words) = words {
@@ -142,14 +142,13 @@ impl World {
         let at = self.truth.requests.len();
         let end_to_end = u32::try_from(at).unwrap_or(u32::MAX);
         let primary = self.clients[client].primary;
-        let mut written = words.clone();
-        if self.fault == Fault::UseMiscounted {
-            written.parts.iter_mut().for_each(|part| part.used = part.used.map(|used| used + 1));
-        }
+        let written = self.fault.written(&words);
+        let accounts = self.accounts_of(&words);
         self.truth.requests.push(Request {
             bytes: written.write(end_to_end),
             end_to_end,
             words,
+            accounts,
             client,
             lane,
             answer: None,

@@ -1,7 +1,7 @@
 //! What clients were answered, by account: what the accounts must show in the end.
 
-use anyhow::{Result, bail, ensure};
-use scurry_diameter_sim::load::{Answer, Kind, Words};
+use anyhow::{Context, Result, bail, ensure};
+use scurry_diameter_sim::load::{Answer, Kind, Part, Words};
 use std::collections::BTreeMap;
 
 const SUCCESS: u32 = 2001;
@@ -78,7 +78,8 @@ impl Books {
     /// # Errors
     /// An answer that a request must not get.
     pub(super) fn enter(&mut self, words: &Words, answer: &Answer) -> Result<()> {
-        let account = String::from_utf8_lossy(&words.account()).into_owned();
+        let account = words.account().context("a subscriber with an account")?;
+        let account = String::from_utf8_lossy(&account).into_owned();
         let expected = self.accounts.entry(account).or_default();
         match (words.kind, answer.result) {
             (Kind::Initial, SUCCESS | CREDIT_LIMIT | UNABLE) => {}
@@ -92,7 +93,7 @@ impl Books {
                 self.debits.insert(information.unwrap_or_default(), words.asked());
             }
             (Kind::Debit, CREDIT_LIMIT) | (Kind::Check, SUCCESS) => {}
-            (Kind::Refund, SUCCESS) => match self.debits.remove(&words.refund) {
+            (Kind::Refund, SUCCESS) => match self.debits.remove(words.refunded()) {
                 Some(amount) => expected.refunded += amount,
                 None => bail!("a refund of no debit: {words:?}"),
             },
@@ -100,7 +101,7 @@ impl Books {
         }
         for service in &answer.services {
             let part = words.parts.iter().find(|part| part.rating_group == service.rating_group);
-            let asked = part.and_then(|part| part.asked).unwrap_or(0);
+            let asked = part.map_or(0, Part::asked);
             ensure!(service.granted <= asked, "more than was asked: {words:?} {answer:?}");
         }
         let kind = match words.kind {

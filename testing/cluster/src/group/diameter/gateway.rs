@@ -20,7 +20,7 @@ use std::sync::atomic::Ordering;
 
 /// Sessions have one request under way. Of two, the one that arrives after Tcc, when the other was answered before it, is
 /// refused by the ledger (docs/ledger.md, late use): its use would be lost, as the client is told.
-const HABITS: Habits = Habits { think_ms: 1_500, abandon: 12, parallel: 0 };
+const HABITS: Habits = Habits { think_ms: 1_500, abandon: 12, parallel: 0, odd: 0 };
 /// One request in so many is sent a second time.
 const REPEATED: usize = 10;
 /// Time for an answer; after it the request is sent again. A door answers 3004 when it has waited for 3 s.
@@ -185,7 +185,7 @@ impl Gateway {
 
     /// Has a lane make its next request.
     fn ask(&mut self, lane: usize, now_ms: u64) {
-        let owner = Owner { host: &self.host, imsis: &self.imsis };
+        let owner = Owner { host: &self.host, imsis: &self.imsis, numbers: &[] };
         let words = self.lanes[lane].next(owner, HABITS, &mut self.random, false);
         if let Some(words) = words {
             let end_to_end = self.next_end_to_end;
