@@ -3,7 +3,7 @@
 use crate::log::Log;
 use crate::option_values::{Address, Level, Number};
 use crate::reload::{Hangups, read_certificates, tell_of_users, warn_of_certificates};
-use crate::serve::{Clients, NodeNumber};
+use crate::serve::{Clients, NodeNumber, read, reload_nchf};
 use crate::size::Size;
 use crate::users::read_users;
 use anyhow::{Context, Result, ensure};
@@ -87,6 +87,10 @@ pub(crate) struct Http {
     #[arg(long, value_name = "FILE")]
     users: Option<PathBuf>,
 
+    /// Settings file with what 5G is charged by: [[services]], [[subscribers]] and [nchf], as `scurry serve` has them
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+
     /// Host names that requests may use and whose web pages may send requests, in addition to its addresses and
     /// localhost. On loopback without users and TLS other names are refused: a web page could have made them up
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
@@ -161,7 +165,8 @@ impl Http {
         let hangups = Hangups::new()?;
         let front = self.front()?;
         let (users, users_file) = (Arc::clone(&front.users), self.users.clone());
-        let door = scurry_door_http::open(Settings {
+        let options = self.config.as_deref().map(read).transpose()?.unwrap_or_default();
+        let (door, nchf) = scurry_door_http::open(Settings {
             front,
             store: self.store,
             entities: EntitySettings {
@@ -174,13 +179,18 @@ impl Http {
                 password: self.password,
                 trust_old_nodes: self.trust_old_nodes,
             },
+            nchf: options.nchf()?,
         })?;
         // Not a log line: scripts that start a door wait for it, at any log level.
         let tls = if door.has_tls() { " with TLS" } else { "" };
         eprintln!("listening on {}{tls}", door.address());
         let certificates = door.certificates();
         warn_of_certificates(&certificates);
+        let config = self.config;
         let _waiting = hangups.each(move || {
+            if let (Some(path), Some(nchf)) = (&config, &nchf) {
+                reload_nchf(path, nchf);
+            }
             if let Some(path) = &users_file {
                 let outcome = users_of(path).and_then(|fresh| Ok(users.replace(fresh)?));
                 tell_of_users(path, outcome);

@@ -6,7 +6,7 @@ mod options;
 mod ports;
 mod settings;
 
-pub(crate) use diameter::{read, reload_diameter, tell_addresses};
+pub(crate) use diameter::{read, reload_diameter, reload_nchf, tell_addresses};
 pub(crate) use options::{Clients, NodeNumber, Options};
 
 use crate::log::Log;
@@ -107,7 +107,10 @@ pub(crate) fn serve(
     });
     let diameter = diameter.transpose()?;
     let view = diameter.as_ref().map(DiameterDoor::view);
-    let door = front.map(|front| open_beside(&front, server.inside(), view)).transpose()?;
+    let nchf = front.is_some().then(|| options.nchf()).transpose()?;
+    let door =
+        front.zip(nchf).map(|(front, nchf)| open_beside(&front, server.inside(), view, nchf));
+    let (door, nchf) = door.transpose()?.unzip();
     eprintln!("{announcement}");
     // Not a log line: scripts that start a server wait for it, at any log level.
     let (main, tls) = (server.local_addr(), server.tls_addr());
@@ -148,8 +151,12 @@ pub(crate) fn serve(
     let waiting = hangups.map(|(hangups, again)| {
         hangups.each(move || {
             again.reload(&reloader, &of_doors);
-            if let (Some(reloader), Some(path)) = (&of_diameter, &again.path) {
+            let Some(path) = &again.path else { return };
+            if let Some(reloader) = &of_diameter {
                 reload_diameter(path, reloader);
+            }
+            if let Some(door) = &nchf {
+                reload_nchf(path, door);
             }
         })
     });

@@ -30,7 +30,7 @@ impl<'a> Asked<'a> {
     }
 
     /// Returns how much the store is asked for. None if nothing is requested.
-    pub(crate) fn amount(&self) -> Option<i64> {
+    pub fn amount(&self) -> Option<i64> {
         let terms = self.charged()?;
         self.requested.map(|requested| terms.amount(Some(requested)))
     }

@@ -66,6 +66,14 @@ impl Subscriber {
         Subscriber { candidates, unknown: table.unknown_subscriber() }
     }
 
+    /// Returns the subscriber with the account of this id, if nothing else leads to an account.
+    pub fn or_account(mut self, id: &str) -> Subscriber {
+        if self.candidates.is_empty() && is_account_id(id.as_bytes()) {
+            self.candidates.push(Candidate::Account(id.as_bytes().to_vec()));
+        }
+        self
+    }
+
     /// Carries a request out on the subscriber's account. `request` makes it for an account; if its second argument is
     /// true, use is settled although the session is not open.
     ///

@@ -24,7 +24,11 @@ pub struct ServiceTable {
     pub(crate) terms: Vec<Arc<ServiceTerms>>,
     /// Numbers of the rows in the settings, in the order of the keys. Empty for the standard services.
     pub(crate) numbers: Vec<usize>,
+    /// Terms of the standard services by volume, time and units.
+    standard: [Arc<ServiceTerms>; 3],
+    has_own_services: bool,
     subscribers: Vec<SubscriberRule>,
+    has_own_subscribers: bool,
     unknown_subscriber: UnknownSubscriber,
 }
 
@@ -57,6 +61,26 @@ impl ServiceTable {
         ServiceTable::of_rows(standard_rows(), SubscriberRule::standard(), unknown)
     }
 
+    /// Reports whether it has services of settings. Without them a door may measure a service in what it is asked for.
+    pub fn has_own_services(&self) -> bool {
+        self.has_own_services
+    }
+
+    /// Reports whether it has subscribers of settings.
+    pub fn has_own_subscribers(&self) -> bool {
+        self.has_own_subscribers
+    }
+
+    /// Returns the standard terms of a measure. Those of money are the terms of units.
+    pub fn standard_terms(&self, measure: Measure) -> &Arc<ServiceTerms> {
+        let [volume, time, units] = &self.standard;
+        match measure {
+            Measure::Volume => volume,
+            Measure::Time => time,
+            Measure::Units | Measure::Money { .. } => units,
+        }
+    }
+
     /// Makes the table of the rows of a settings file. Without rows of services it has the standard services, without rows
     /// of subscribers the standard subscribers.
     ///
@@ -68,7 +92,10 @@ impl ServiceTable {
         unknown: UnknownSubscriber,
     ) -> Result<ServiceTable, TableError> {
         let rows = if services.is_empty() { standard_rows() } else { checked_rows(services)? };
-        Ok(ServiceTable::of_rows(rows, rules_of_rows(subscribers)?, unknown))
+        let table = ServiceTable::of_rows(rows, rules_of_rows(subscribers)?, unknown);
+        let (has_own_services, has_own_subscribers) =
+            (!services.is_empty(), !subscribers.is_empty());
+        Ok(ServiceTable { has_own_services, has_own_subscribers, ..table })
     }
 
     /// Makes the table of rows that are in order.
@@ -97,7 +124,17 @@ impl ServiceTable {
             terms.push(Arc::new(row.terms));
             numbers.extend((row.number > 0).then_some(row.number));
         }
-        ServiceTable { contexts, keys, terms, numbers, subscribers, unknown_subscriber }
+        ServiceTable {
+            contexts,
+            keys,
+            terms,
+            numbers,
+            standard: [standard_volume(), time(), units()].map(Arc::new),
+            has_own_services: false,
+            subscribers,
+            has_own_subscribers: false,
+            unknown_subscriber,
+        }
     }
 
     /// Returns the terms of a service: those of its context, rating group and service identifier, each exact before any.
@@ -157,21 +194,29 @@ impl ServiceTable {
     }
 }
 
-/// Returns the services that are charged without settings, in order (TS 32.251, 32.260, 32.270, 32.274, 32.275, 32.276).
+fn standard_volume() -> ServiceTerms {
+    let threshold = Some(Threshold::Percent(20));
+    ServiceTerms { threshold, ..ServiceTerms::standard(Measure::Volume) }
+}
+
+fn time() -> ServiceTerms {
+    ServiceTerms::standard(Measure::Time)
+}
+
+fn units() -> ServiceTerms {
+    ServiceTerms::standard(Measure::Units)
+}
+
+/// Returns the services that are charged without settings, in order (TS 32.251, 32.255, 32.260, 32.270, 32.274, 32.275, 32.276).
 fn standard_rows() -> Vec<Row> {
-    let volume = ServiceTerms {
-        threshold: Some(Threshold::Percent(20)),
-        ..ServiceTerms::standard(Measure::Volume)
-    };
-    let time = ServiceTerms::standard(Measure::Time);
-    let units = ServiceTerms::standard(Measure::Units);
     let services = [
-        ("32251@", volume),
-        ("32260@", time.clone()),
-        ("32270@", units.clone()),
-        ("32274@", units),
-        ("32275@", time.clone()),
-        ("32276@", time),
+        ("32251@", standard_volume()),
+        ("32255@", standard_volume()),
+        ("32260@", time()),
+        ("32270@", units()),
+        ("32274@", units()),
+        ("32275@", time()),
+        ("32276@", time()),
     ];
     let row = |(context, terms): (&str, _)| Row {
         context: Some(context.to_owned()),

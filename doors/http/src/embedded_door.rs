@@ -9,35 +9,39 @@ use axum::response::IntoResponse;
 use axum::routing::get;
 use scurry_door_diameter::DoorView;
 use scurry_door_json::{DirectCharging, Retry, refused};
+use scurry_door_nchf::NchfDoor;
 use scurry_http::{DoorMetrics, Gate, Problem, RequestHandler, front, metrics_history};
 use scurry_resp::table::Role;
 use scurry_server::{CoreAccess, Exposition, Measurement};
 use scurry_service::{Service, StoreRead};
-use scurry_stores::Engine;
 use std::sync::Arc;
 use tokio::runtime::Handle;
 use tokio::task::spawn_blocking;
 
+/// What the door serves.
+pub(crate) struct DoorParts {
+    pub(crate) inside: CoreAccess,
+    pub(crate) store: Arc<dyn Service>,
+    /// The Diameter door of the server, if it has one.
+    pub(crate) diameter: Option<DoorView>,
+    pub(crate) nchf: Arc<NchfDoor>,
+}
+
 /// State shared by the request handlers of this door.
 pub(crate) struct EmbeddedDoor {
-    inside: CoreAccess,
-    store: Arc<dyn Service>,
+    parts: DoorParts,
     traffic: Arc<DoorMetrics>,
-    /// The Diameter door of the server, if it has one.
-    diameter: Option<DoorView>,
 }
 
 pub(crate) fn routes(
-    inside: CoreAccess,
-    diameter: Option<DoorView>,
+    parts: DoorParts,
     gate: &Arc<Gate>,
     traffic: &Arc<DoorMetrics>,
     runtime: &Handle,
 ) -> RequestHandler {
-    let store: Arc<dyn Service> = Arc::new(Engine::beside(&inside, runtime));
-    let (own, way) = (Arc::clone(traffic), Arc::clone(&store));
-    let peers = diameter.clone().map(|view| diameter::routes(view, gate));
-    let beside = Arc::new(EmbeddedDoor { inside, store: way, traffic: own, diameter });
+    let (store, nchf) = (Arc::clone(&parts.store), Arc::clone(&parts.nchf));
+    let peers = parts.diameter.clone().map(|view| diameter::routes(view, gate));
+    let beside = Arc::new(EmbeddedDoor { parts, traffic: Arc::clone(traffic) });
     let kept = Arc::clone(&beside);
     // Samples the same page for the console's history.
     let past = metrics_history::keep(gate, runtime, move || {
@@ -46,7 +50,7 @@ pub(crate) fn routes(
     });
     let guarded = Router::new().route("/metrics", get(metrics));
     let own = gate.guard(Role::Read, guarded).route("/readyz", get(ready)).with_state(beside);
-    let own = own.merge(past).merge(charged(&store, gate));
+    let own = own.merge(past).merge(charged(&store, &nchf, gate));
     let own = peers.into_iter().fold(own, Router::merge);
     let hint = |_: &str| "see /v1/openapi.json, /metrics and the console at /";
     RequestHandler::new(
@@ -57,7 +61,7 @@ pub(crate) fn routes(
 
 impl EmbeddedDoor {
     async fn measure(&self) -> Result<Measurement, Problem> {
-        let inside = self.inside.clone();
+        let inside = self.parts.inside.clone();
         spawn_blocking(move || inside.measure()).await.map_err(|_| unavailable("it stops"))
     }
 
@@ -65,9 +69,10 @@ impl EmbeddedDoor {
     async fn page(&self) -> Result<String, Problem> {
         let measurement = self.measure().await?;
         let mut page = measurement.page();
-        if let Some(view) = &self.diameter {
+        if let Some(view) = &self.parts.diameter {
             diameter::show(view, &mut page);
         }
+        self.parts.nchf.show(&mut page);
         self.traffic.show(&mut page, measurement.certificates());
         Ok(page.into_text())
     }
@@ -88,8 +93,8 @@ async fn ready(State(beside): State<Arc<EmbeddedDoor>>) -> Result<&'static str, 
     if let Some(why) = beside.measure().await?.trouble() {
         return Err(unavailable(why));
     }
-    if !beside.inside.leads() {
-        let ready = beside.store.read_store(StoreRead::Ready).await;
+    if !beside.parts.inside.leads() {
+        let ready = beside.parts.store.read_store(StoreRead::Ready).await;
         ready.map_err(|error| refused(error, Retry::Read))?;
     }
     Ok("ready\n")

@@ -11,8 +11,9 @@ mod shared;
 mod status;
 
 pub use diameter::open_beside_diameter;
-pub use open::{open, open_beside};
+pub use open::{OpenDoor, open, open_beside};
 pub use open_error::OpenError;
 pub use scurry_door_entities::EntitySettings;
+pub use scurry_door_nchf::{NchfDoor, NchfSettings};
 pub use scurry_http::{Door, DoorSettings, StartError};
-pub use settings::Settings;
+pub use settings::{NchfPart, Settings};

@@ -1,37 +1,42 @@
 //! Opens the doors of the binary: `scurry http` to nodes and to a store, and the door of `scurry serve` to the server
 //! in the same process.
 
-use crate::embedded_door;
+use crate::embedded_door::{self, DoorParts};
 use crate::open_error::OpenError;
 use crate::routes;
-use crate::settings::Settings;
+use crate::settings::{NchfPart, Settings};
 use crate::shared::Shared;
 use scurry_door_diameter::DoorView;
 use scurry_door_entities::EntityStore;
+use scurry_door_nchf::NchfDoor;
 use scurry_http::{Door, DoorSettings, Gate, Opening, StartError};
 use scurry_server::CoreAccess;
 use scurry_service::Service;
-use scurry_stores::RespStore;
+use scurry_stores::{Engine, RespStore};
 use std::sync::Arc;
 
 /// Niceness of the threads of a door in an engine's process, so that the engine's threads come first.
 const NICE: i32 = 5;
 
+/// An open door, and its part for 5G, whose table of services can be replaced. None without a store.
+pub type OpenDoor = (Door, Option<Arc<NchfDoor>>);
+
 /// Opens a door to nodes of entities, to a store, or to both: listens, and starts connecting to the nodes.
 ///
 /// # Errors
 /// When the settings are wrong, or it must not or cannot listen. The error says what to do about it.
-pub fn open(settings: Settings) -> Result<Door, OpenError> {
+pub fn open(settings: Settings) -> Result<OpenDoor, OpenError> {
     settings.check()?;
     let gate = Gate::new(&settings.front)?;
     let opening = Opening::listen(&settings.front, || {})?;
-    let Settings { front, store, entities } = settings;
+    let Settings { front, store, entities, nchf } = settings;
     let store: Option<Arc<dyn Service>> = (!store.is_empty()).then(|| {
         let (user, password) = (entities.user.clone(), entities.password.clone());
         Arc::new(RespStore::new(store, user, password, entities.patience)) as _
     });
     let entities = EntityStore::open(entities, opening.runtime());
-    let shared = Arc::new(Shared { entities, store });
+    let nchf = store.as_ref().map(|store| nchf_door(store, nchf));
+    let shared = Arc::new(Shared { entities, store, nchf: nchf.clone() });
     let serves = match (shared.store.is_some(), shared.entities.is_empty()) {
         (true, true) => "charging",
         (true, false) => "charging, entities",
@@ -39,7 +44,11 @@ pub fn open(settings: Settings) -> Result<Door, OpenError> {
     };
     let traffic = opening.traffic(serves);
     let ways = routes::to_nodes(&shared, &gate, &traffic, opening.runtime());
-    Ok(opening.serve(&front, ways, traffic)?)
+    Ok((opening.serve(&front, ways, traffic)?, nchf))
+}
+
+fn nchf_door(store: &Arc<dyn Service>, nchf: NchfPart) -> Arc<NchfDoor> {
+    NchfDoor::new(Arc::clone(store), nchf.services, nchf.settings)
 }
 
 /// Opens a door for the server in this process that `inside` belongs to. `diameter` is the Diameter door of the server,
@@ -51,12 +60,16 @@ pub fn open_beside(
     front: &DoorSettings,
     inside: CoreAccess,
     diameter: Option<DoorView>,
-) -> Result<Door, StartError> {
+    nchf: NchfPart,
+) -> Result<(Door, Arc<NchfDoor>), StartError> {
     let gate = Gate::new(front)?;
     let opening = Opening::listen(front, lower_priority)?;
     let traffic = opening.traffic("charging");
-    let ways = embedded_door::routes(inside, diameter, &gate, &traffic, opening.runtime());
-    opening.serve(front, ways, traffic)
+    let store: Arc<dyn Service> = Arc::new(Engine::beside(&inside, opening.runtime()));
+    let nchf = nchf_door(&store, nchf);
+    let parts = DoorParts { inside, store, diameter, nchf: Arc::clone(&nchf) };
+    let ways = embedded_door::routes(parts, &gate, &traffic, opening.runtime());
+    Ok((opening.serve(front, ways, traffic)?, nchf))
 }
 
 /// Lowers the priority of a thread of a door in an engine's process, below the threads that charge.

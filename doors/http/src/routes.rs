@@ -5,6 +5,7 @@ use crate::status;
 use axum::Router;
 use axum::routing::get;
 use scurry_door_json::DirectCharging;
+use scurry_door_nchf::NchfDoor;
 use scurry_http::{DoorMetrics, Gate, RequestHandler, front, metrics_history};
 use scurry_resp::table::Role;
 use scurry_server::Exposition;
@@ -30,9 +31,9 @@ pub(crate) fn to_nodes(
         counted.show(&mut page, []);
         ready(Some(page.into_text()))
     }));
-    let own = match &shared.store {
-        None => own,
-        Some(store) => own.merge(charged(store, gate)),
+    let own = match (&shared.store, &shared.nchf) {
+        (Some(store), Some(nchf)) => own.merge(charged(store, nchf, gate)),
+        _ => own,
     };
     let direct =
         shared.store.as_ref().map(|store| Box::new(DirectCharging::new(store, gate, traffic)) as _);
@@ -44,8 +45,8 @@ pub(crate) fn to_nodes(
 }
 
 /// Returns the routes of all doors to charging.
-pub(crate) fn charged(store: &Arc<dyn Service>, gate: &Arc<Gate>) -> Router {
-    scurry_door_json::routes(store, gate).merge(scurry_door_nchf::routes(store, gate))
+pub(crate) fn charged(store: &Arc<dyn Service>, nchf: &Arc<NchfDoor>, gate: &Arc<Gate>) -> Router {
+    scurry_door_json::routes(store, gate).merge(scurry_door_nchf::routes(nchf, gate))
 }
 
 /// Returns the advice for an unknown path.

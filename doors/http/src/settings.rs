@@ -2,7 +2,9 @@
 
 use crate::open_error::{NODES_MAX, OpenError};
 use scurry_door_entities::{EntitySettings, NODE_MAX};
+use scurry_door_nchf::NchfSettings;
 use scurry_http::DoorSettings;
+use scurry_service_table::ServiceTable;
 use std::collections::BTreeSet;
 
 /// Settings of a door to nodes of entities, to a store, or to both.
@@ -15,6 +17,17 @@ pub struct Settings {
     pub store: Vec<String>,
     /// The nodes of entities. Its user, password and timeout are those for the store too.
     pub entities: EntitySettings,
+    /// What the door of 5G charges by.
+    pub nchf: NchfPart,
+}
+
+/// What the door of 5G charges by.
+#[derive(Clone, Debug)]
+pub struct NchfPart {
+    /// The table of services.
+    pub services: ServiceTable,
+    /// `[nchf]`.
+    pub settings: NchfSettings,
 }
 
 impl Settings {

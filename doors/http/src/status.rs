@@ -29,6 +29,9 @@ pub(crate) async fn metrics(
     let help = "1 when the store answers and requests that ask for a majority can be answered.";
     let is_ready = ready(State(Arc::clone(&shared))).await.is_ok();
     page.single("scurry_http_ready", MetricKind::Gauge, help, u8::from(is_ready));
+    if let Some(nchf) = &shared.nchf {
+        nchf.show(&mut page);
+    }
     traffic.show(&mut page, []);
     ([(header::CONTENT_TYPE, Exposition::CONTENT_TYPE)], page.into_text())
 }

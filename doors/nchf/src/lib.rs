@@ -2,11 +2,26 @@
 //! ledger. This door stores nothing: the reference in the resource's URI carries all that an Update needs from its
 //! Create.
 
+mod client_data;
+mod door;
+mod entry;
+mod event;
+mod metrics;
+mod number;
+mod numbering;
 mod problem;
 mod reference;
 mod request;
 mod response;
 mod routes;
+mod session;
+mod session_command;
+mod session_name;
+mod settings;
+mod subscriber;
 mod units;
+mod version;
 
+pub use door::NchfDoor;
 pub use routes::routes;
+pub use settings::NchfSettings;

@@ -1,9 +1,11 @@
 //! Errors as ProblemDetails (TS 29.571), with the causes of TS 29.500 and TS 32.291 clause 6.1.7.
 
 use axum::http::StatusCode;
-use scurry_door_json::{StoreFailure, wait_s};
+use scurry_door_json::{Retry, StoreFailure, refused, wait_s};
 use scurry_http::{FaultLocation, Problem, field_problem};
 use scurry_ledger::Code;
+use scurry_quota::QuotaFailure;
+use scurry_service::CallError;
 use serde_json::{Value, json};
 
 /// Returns the problem for a member with a wrong value.
@@ -36,11 +38,30 @@ pub(crate) fn denied(code: Code) -> Problem {
 }
 
 /// Returns the problem for a request that the store rejected, or that failed on the way to it or back.
-pub(crate) fn refused(refused: StoreFailure) -> Problem {
-    match refused {
+pub(crate) fn call_failed(error: CallError) -> Problem {
+    match refused(error, Retry::Request) {
         StoreFailure::Rejected(code, why) => of_code(code, &why).retry_after(wait_s(&why)),
         otherwise => with_cause(otherwise.into(), "CHARGING_FAILED"),
     }
+}
+
+/// Returns the problem for a request that found no account, or that the store did not carry out.
+pub(crate) fn failed(failure: QuotaFailure) -> Problem {
+    match failure {
+        QuotaFailure::Store(error) => call_failed(error),
+        QuotaFailure::UnknownSubscriber(_) => {
+            of_code(Code::UnknownAccount, QuotaFailure::UNKNOWN_SUBSCRIBER)
+        }
+        QuotaFailure::SeveralAccounts => {
+            let problem = Problem::bad_request(QuotaFailure::SEVERAL_ACCOUNTS);
+            with_cause(problem, "CHARGING_FAILED")
+        }
+    }
+}
+
+/// Returns the problem for amounts whose sum has more than 63 bits, or more rating groups than an event can have.
+pub(crate) fn uncountable() -> Problem {
+    incorrect("/multipleUnitUsage", "has more than can be counted at once")
 }
 
 /// Returns the problem for a URI with a reference that this door did not issue.

@@ -1,184 +1,174 @@
 //! Routes of the charging data resources: Create, Update, Release (TS 32.291 clause 6.1.3).
 
-use crate::problem::{denied, missing, refused, settled_late, unknown_reference, unreadable};
+use crate::client_data;
+use crate::door::NchfDoor;
+use crate::entry::{Entries, first_kind};
+use crate::event::Event;
+use crate::metrics::Operation;
+use crate::problem::{denied, incorrect, missing, settled_late, unknown_reference, unreadable};
 use crate::reference::Reference;
-use crate::request::{ChargingDataRequest, RatingGroupItem};
-use crate::response::{ChargingDataResponse, VALIDITY_S};
+use crate::request::{ChargingDataRequest, EventKind};
+use crate::response::ChargingDataResponse;
+use crate::session::{Create, Later};
+use crate::session_name::SessionName;
+use crate::subscriber::subscriber;
+use crate::version::Version;
+use axum::body::Bytes;
 use axum::extract::{self, Path, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use axum::{Json, Router};
-use scurry_door_json::{self as json, AccountId, REPLAYED, Retry, wrong_shape};
+use scurry_door_json::{AccountId, REPLAYED};
 use scurry_http::{Gate, Problem, read_body, read_json};
-use scurry_ledger::{Answer, Code, CodeKind, ItemAnswers, SessionOptions, SessionRequest};
+use scurry_ledger::Code;
 use scurry_resp::table::Role;
-use scurry_service::{Answered, Reply, Request, Service, SessionStep};
+use scurry_service::SessionStep;
 use std::sync::Arc;
 
-const RESOURCES: &str = "/nchf-convergedcharging/v3/chargingdata";
+/// What a handler gets of the door, for one version.
+type Shared = State<(Arc<NchfDoor>, Version)>;
+type PathReference = Result<Path<String>, axum::extract::rejection::PathRejection>;
 
 /// Returns the routes of Nchf, which all need [`Role::Charge`].
-pub fn routes(store: &Arc<dyn Service>, gate: &Arc<Gate>) -> Router {
-    let routes = Router::new()
-        .route(RESOURCES, post(create))
-        .route(&format!("{RESOURCES}/{{reference}}/update"), post(update))
-        .route(&format!("{RESOURCES}/{{reference}}/release"), post(release))
-        .with_state(Arc::clone(store));
-    gate.guard(Role::Charge, routes)
+pub fn routes(door: &Arc<NchfDoor>, gate: &Arc<Gate>) -> Router {
+    let of = |version: Version| {
+        let resources = version.resources();
+        Router::new()
+            .route(resources, post(create))
+            .route(&format!("{resources}/{{reference}}/update"), post(update))
+            .route(&format!("{resources}/{{reference}}/release"), post(release))
+            .with_state((Arc::clone(door), version))
+    };
+    gate.guard(Role::Charge, of(Version::V2).merge(of(Version::V3)))
 }
 
-type StoreHandle = State<Arc<dyn Service>>;
-
-async fn create(State(store): StoreHandle, request: extract::Request) -> Result<Response, Problem> {
-    let request = read(request).await?;
-    let account = request.subscriber_identifier.clone().ok_or_else(|| {
-        missing("/subscriberIdentifier", "is needed: it is the account that is charged")
+async fn create(
+    State((door, version)): Shared,
+    request: extract::Request,
+) -> Result<Response, Problem> {
+    let (request, body) = read(request).await?;
+    let identifier = request.subscriber_identifier.as_deref().ok_or_else(|| {
+        missing("/subscriberIdentifier", "is needed: it is the subscriber who is charged")
     })?;
-    let account = AccountId::new(account)
-        .map_err(|why| crate::problem::incorrect("/subscriberIdentifier", &why))?;
-    let account = account.as_str().to_owned();
-    let session = request.nf_consumer_identification.session(&request.charging_id()?);
-    let reference = Reference { account, session, kind: request.first_kind() };
-    let items = request.items(reference.kind)?;
-    // A Create opens the session, so that no use can precede it.
-    if let Some(at) = items.iter().position(|item| item.used.is_some()) {
-        let place = format!("/multipleUnitUsage/{at}/usedUnitContainer");
-        return Err(crate::problem::incorrect(&place, "nothing is used before the Create"));
+    AccountId::new(identifier.to_owned())
+        .map_err(|why| incorrect("/subscriberIdentifier", &why))?;
+    let table = door.table();
+    let subscriber = subscriber(identifier, &table);
+    let kind = first_kind(&request);
+    let session = SessionName::of(&request, request.time_ms()?, &body);
+    let bound = door.settings.bound_of(&request.nf_consumer_identification);
+    let entries = Entries::of(&request, &table, kind, bound);
+    door.metrics.left_out(entries.left_out.len());
+    let number = request.invocation_sequence_number;
+    if let Some(event) = request.event()? {
+        door.metrics.asked(version, Operation::Event);
+        let name = session.id();
+        let asked = Event { kind: event, name: &name, number, subscriber: &subscriber };
+        let is_replayed = asked.charge(&*door.store, &entries).await?;
+        let is_debit = event == EventKind::Immediate;
+        let response = ChargingDataResponse::of_event(version, &request, &entries, is_debit);
+        let location = format!("{}/{name}", version.resources());
+        return Ok(created(&location, Json(response), is_replayed));
     }
-    let items: Vec<RatingGroupItem> =
-        items.into_iter().filter(|item| item.requested.is_some()).collect();
-    let validity_ms = Some(i64::from(VALIDITY_S) * 1_000);
-    let options = SessionOptions { validity_ms, ..SessionOptions::default() };
-    let asked = asked(&reference, &request, options);
-    let reply = ask(&*store, &reference, asked, &items, SessionStep::Reserve).await?;
-    // The session was not opened, so there is no resource to return.
-    if reply.code.kind() == CodeKind::Denial {
-        return Err(denied(reply.code));
-    }
-    let location = format!("{RESOURCES}/{}", reference.segment());
-    let sequence = request.invocation_sequence_number;
-    let body = Json(ChargingDataResponse::new(sequence, &items, &reply.items));
-    let mut response = with_replayed_header((StatusCode::CREATED, body).into_response(), &reply);
-    if let Ok(location) = HeaderValue::from_str(&location) {
-        response.headers_mut().insert(header::LOCATION, location);
-    }
-    Ok(response)
+    door.metrics.asked(version, Operation::Create);
+    let data = client_data::data(version, request.notify_uri.as_deref());
+    let create = Create {
+        request: &request,
+        entries: &entries,
+        subscriber: &subscriber,
+        session,
+        validity_s: table.session_validity_s(request.context()),
+        data: data.as_deref(),
+    };
+    let opened = create.charge(&*door.store).await?;
+    let (account, session) = (opened.account, opened.session);
+    let location = Reference { account, session, kind, number }.segment();
+    let location = format!("{}/{location}", version.resources());
+    let answers = &opened.charged.items;
+    let response = ChargingDataResponse::new(version, &request, &entries, &opened.items, answers);
+    Ok(created(&location, Json(response), opened.charged.is_replayed))
 }
 
 async fn update(
-    State(store): StoreHandle,
-    reference: Result<Path<String>, axum::extract::rejection::PathRejection>,
+    State((door, version)): Shared,
+    reference: PathReference,
     request: extract::Request,
 ) -> Result<Response, Problem> {
-    let (reference, request) = read_for_resource(reference.ok(), request).await?;
-    let items = request.items(reference.kind)?;
-    let says = |item: &RatingGroupItem| item.used.is_some() || item.requested.is_some();
-    let items: Vec<RatingGroupItem> = items.into_iter().filter(says).collect();
-    let options = SessionOptions { late_use: true, ..SessionOptions::default() };
-    let asked = asked(&reference, &request, options);
-    let reply = ask(&*store, &reference, asked, &items, SessionStep::Update).await?;
+    door.metrics.asked(version, Operation::Update);
+    let (request, _) = read(request).await?;
+    let reference = read_reference(reference)?;
+    let entries = read_entries(&door, &request, &reference);
+    let later = later(&request, &reference, SessionStep::Update)?;
+    let (items, charged) = later.charge(&*door.store, &entries).await?;
     // Running out of quota is not an error: the session continues, the reported use is debited, and each rating group
     // has its result code.
-    if reply.code == Code::ServiceDenied {
-        return Err(denied(reply.code));
+    if charged.code == Code::ServiceDenied {
+        return Err(denied(charged.code));
     }
     // Version 0: the session is not open and the use was settled late. This reference never grants again, so the
     // consumer must create another session.
-    if reply.version == 0 {
-        return Ok(with_replayed_header(settled_late().into_response(), &reply));
+    if charged.version == 0 {
+        return Ok(with_replayed_header(settled_late().into_response(), charged.is_replayed));
     }
-    let sequence = request.invocation_sequence_number;
-    let body = Json(ChargingDataResponse::new(sequence, &items, &reply.items));
-    Ok(with_replayed_header(body.into_response(), &reply))
+    let response = ChargingDataResponse::new(version, &request, &entries, &items, &charged.items);
+    Ok(with_replayed_header(Json(response).into_response(), charged.is_replayed))
 }
 
 async fn release(
-    State(store): StoreHandle,
-    reference: Result<Path<String>, axum::extract::rejection::PathRejection>,
+    State((door, version)): Shared,
+    reference: PathReference,
     request: extract::Request,
 ) -> Result<Response, Problem> {
-    let (reference, request) = read_for_resource(reference.ok(), request).await?;
-    let items = request.items(reference.kind)?.into_iter();
-    // A Release grants nothing, so requested units are ignored.
-    let items = items.filter(|item| item.used.is_some());
-    let items: Vec<RatingGroupItem> =
-        items.map(|item| RatingGroupItem { requested: None, ..item }).collect();
-    let options = SessionOptions { late_use: true, ..SessionOptions::default() };
-    let asked = asked(&reference, &request, options);
-    let reply = ask(&*store, &reference, asked, &items, SessionStep::Terminate).await?;
-    Ok(with_replayed_header(StatusCode::NO_CONTENT.into_response(), &reply))
+    door.metrics.asked(version, Operation::Release);
+    let (request, _) = read(request).await?;
+    let reference = read_reference(reference)?;
+    let entries = read_entries(&door, &request, &reference);
+    let later = later(&request, &reference, SessionStep::Terminate)?;
+    let (_, charged) = later.charge(&*door.store, &entries).await?;
+    Ok(with_replayed_header(StatusCode::NO_CONTENT.into_response(), charged.is_replayed))
 }
 
-async fn read(request: extract::Request) -> Result<ChargingDataRequest, Problem> {
+async fn read(request: extract::Request) -> Result<(ChargingDataRequest, Bytes), Problem> {
     let (head, body) = request.into_parts();
     let body = read_body(body).await.map_err(unreadable)?;
     let request: ChargingDataRequest = read_json(&head.headers, &body).map_err(unreadable)?;
-    request.check()?;
-    Ok(request)
+    Ok((request, body))
 }
 
-/// Reads a request to an existing or former resource, and checks that its subscriber, if given, is the resource's.
-async fn read_for_resource(
-    reference: Option<Path<String>>,
-    request: extract::Request,
-) -> Result<(Reference, ChargingDataRequest), Problem> {
-    let request = read(request).await?;
-    let reference = reference.and_then(|Path(text)| Reference::read(&text));
-    let reference = reference.ok_or_else(unknown_reference)?;
-    let subscriber = request.subscriber_identifier.as_deref();
-    if subscriber.is_some_and(|subscriber| subscriber != reference.account) {
-        let why = "is another one than the resource's";
-        return Err(crate::problem::incorrect("/subscriberIdentifier", why));
-    }
-    Ok((reference, request))
+fn read_reference(reference: PathReference) -> Result<Reference, Problem> {
+    let reference = reference.ok().and_then(|Path(text)| Reference::read(&text));
+    reference.ok_or_else(unknown_reference)
 }
 
-/// Returns the members that all session requests have in common.
-fn asked<'a>(
-    reference: &'a Reference,
+/// Reads the entries of a request about an open session.
+fn read_entries(door: &NchfDoor, request: &ChargingDataRequest, reference: &Reference) -> Entries {
+    let bound = door.settings.bound_of(&request.nf_consumer_identification);
+    let entries = Entries::of(request, &door.table(), reference.kind, bound);
+    door.metrics.left_out(entries.left_out.len());
+    entries
+}
+
+fn later<'a>(
     request: &ChargingDataRequest,
-    options: SessionOptions,
-) -> SessionRequest<'a> {
-    SessionRequest {
-        session: reference.session.as_bytes(),
-        request: request.invocation_sequence_number,
-        options,
-        ..SessionRequest::default()
-    }
-}
-
-/// The ledger's answer to a session request.
-struct ChargedSession {
-    code: Code,
-    replayed: bool,
-    version: u64,
-    items: ItemAnswers,
-}
-
-async fn ask(
-    store: &dyn Service,
-    reference: &Reference,
-    asked: SessionRequest<'_>,
-    items: &[RatingGroupItem],
+    reference: &'a Reference,
     step: SessionStep,
-) -> Result<ChargedSession, Problem> {
-    let items: Vec<_> = items.iter().map(RatingGroupItem::request).collect();
-    let command = step.command(SessionRequest { items: &items, ..asked });
-    let reply = store.call(Request::write(reference.account.as_bytes(), &command)).await;
-    let reply = reply.map_err(|error| refused(json::refused(error, Retry::Request)))?;
-    let Reply::Answer(Answered {
-        answer: Answer::Session { code, version, items }, replayed, ..
-    }) = reply
-    else {
-        return Err(refused(wrong_shape()));
-    };
-    Ok(ChargedSession { code, replayed, version, items })
+) -> Result<Later<'a>, Problem> {
+    let (number, time_ms) = (request.invocation_sequence_number, request.time_ms()?);
+    Ok(Later { reference, step, number, time_ms })
+}
+
+fn created(location: &str, body: Json<ChargingDataResponse<'_>>, is_replayed: bool) -> Response {
+    let mut response = (StatusCode::CREATED, body).into_response();
+    if let Ok(location) = HeaderValue::from_str(location) {
+        response.headers_mut().insert(header::LOCATION, location);
+    }
+    with_replayed_header(response, is_replayed)
 }
 
 /// Adds the `Idempotency-Replayed` header if the answer is a stored one.
-fn with_replayed_header(mut response: Response, reply: &ChargedSession) -> Response {
-    if reply.replayed {
+fn with_replayed_header(mut response: Response, is_replayed: bool) -> Response {
+    if is_replayed {
         response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
     }
     response

@@ -1,13 +1,8 @@
-//! Kinds of units, and the names of their units in buckets.
+//! Kinds of units, and the amounts that requests have of each.
 
-use scurry_ledger::Name;
+use crate::number::Number;
+use scurry_service_table::Measure;
 use serde::Deserialize;
-
-/// Amounts that are requested for a consumer that asks for units without an amount (an empty requestedUnit): octets,
-/// seconds, service-specific units.
-const DEFAULT_VOLUME: i64 = 10 * 1024 * 1024;
-const DEFAULT_TIME: i64 = 600;
-const DEFAULT_SERVICE: i64 = 1;
 
 /// A kind of unit. Each item of a session has one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,14 +16,23 @@ impl UnitKind {
     /// All kinds, in the order in which they are searched.
     pub(crate) const ALL: [UnitKind; 3] = [UnitKind::Volume, UnitKind::Time, UnitKind::Service];
 
-    /// Returns the unit of the buckets that are debited.
-    pub(crate) fn unit(self) -> Name {
-        let name: &[u8] = match self {
-            UnitKind::Volume => b"octet",
-            UnitKind::Time => b"second",
-            UnitKind::Service => b"unit",
-        };
-        Name::new(name).unwrap_or_else(|| unreachable!("a name"))
+    /// Returns the kind of a measure. None for money, which TS 32.291 does not have.
+    pub(crate) fn of(measure: Measure) -> Option<UnitKind> {
+        match measure {
+            Measure::Volume => Some(UnitKind::Volume),
+            Measure::Time => Some(UnitKind::Time),
+            Measure::Units => Some(UnitKind::Service),
+            Measure::Money { .. } => None,
+        }
+    }
+
+    /// Returns what a service of this kind is measured in.
+    pub(crate) fn measure(self) -> Measure {
+        match self {
+            UnitKind::Volume => Measure::Volume,
+            UnitKind::Time => Measure::Time,
+            UnitKind::Service => Measure::Units,
+        }
     }
 
     /// Returns the letter that stands for the kind in a reference.
@@ -44,51 +48,61 @@ impl UnitKind {
         UnitKind::ALL.into_iter().find(|kind| kind.letter() == letter)
     }
 
-    pub(crate) fn default_amount(self) -> i64 {
+    /// Returns the member that has the amount, for error messages.
+    pub(crate) fn member(self) -> &'static str {
         match self {
-            UnitKind::Volume => DEFAULT_VOLUME,
-            UnitKind::Time => DEFAULT_TIME,
-            UnitKind::Service => DEFAULT_SERVICE,
+            UnitKind::Volume => "totalVolume",
+            UnitKind::Time => "time",
+            UnitKind::Service => "serviceSpecificUnits",
         }
     }
 }
 
-/// Amounts of units (RequestedUnit, GrantedUnit, and a part of UsedUnitContainer).
+/// Amounts of units (RequestedUnit, and a part of UsedUnitContainer).
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct UnitAmounts {
-    time: Option<u32>,
-    total_volume: Option<u64>,
-    uplink_volume: Option<u64>,
-    downlink_volume: Option<u64>,
-    service_specific_units: Option<u64>,
+    time: Option<Number>,
+    total_volume: Option<Number>,
+    uplink_volume: Option<Number>,
+    downlink_volume: Option<Number>,
+    service_specific_units: Option<Number>,
 }
 
-/// The error for an amount of more than 63 bits.
-#[derive(Debug)]
-pub(crate) struct AmountOverflow;
+/// Most units that one container can report: 2^49, which are 562 TB. So no sum of a body is above 63 bits.
+const USED_MAX: i64 = 1 << 49;
+
+/// An amount that is negative, no whole number, or too large.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct WrongAmount;
 
 impl UnitAmounts {
     /// Returns the amount of a kind. None if it is not given. A volume is the total, or else the sum of uplink and
     /// downlink.
-    pub(crate) fn amount_of(&self, kind: UnitKind) -> Result<Option<i64>, AmountOverflow> {
-        let amount = match kind {
-            UnitKind::Time => self.time.map(u64::from),
-            UnitKind::Service => self.service_specific_units,
-            UnitKind::Volume => match (self.total_volume, self.uplink_volume, self.downlink_volume)
-            {
-                (Some(total), ..) => Some(total),
-                (None, None, None) => None,
-                (None, up, down) => {
-                    let sum = up.unwrap_or_default().checked_add(down.unwrap_or_default());
-                    Some(sum.ok_or(AmountOverflow)?)
-                }
-            },
+    pub(crate) fn amount_of(&self, kind: UnitKind) -> Result<Option<i64>, WrongAmount> {
+        let amount = |number: Number| number.amount().ok_or(WrongAmount);
+        let volume = (self.total_volume, self.uplink_volume, self.downlink_volume);
+        let number = match (kind, volume) {
+            (UnitKind::Time, _) => self.time,
+            (UnitKind::Service, _) => self.service_specific_units,
+            (UnitKind::Volume, (None, up @ Some(_), down) | (None, up, down @ Some(_))) => {
+                let (up, down) = (up.map_or(Ok(0), amount)?, down.map_or(Ok(0), amount)?);
+                return Ok(Some(up.saturating_add(down)));
+            }
+            (UnitKind::Volume, (total, ..)) => total,
         };
-        amount.map(|amount| i64::try_from(amount).map_err(|_| AmountOverflow)).transpose()
+        number.map(amount).transpose()
     }
 
-    /// Reports whether an amount of this kind is given, valid or too large.
+    /// Returns the amount of a kind that was used.
+    pub(crate) fn used(&self, kind: UnitKind) -> Result<Option<i64>, WrongAmount> {
+        match self.amount_of(kind)? {
+            Some(amount) if amount > USED_MAX => Err(WrongAmount),
+            amount => Ok(amount),
+        }
+    }
+
+    /// Reports whether an amount of this kind is given, right or wrong.
     pub(crate) fn has(&self, kind: UnitKind) -> bool {
         !matches!(self.amount_of(kind), Ok(None))
     }
@@ -96,5 +110,15 @@ impl UnitAmounts {
     /// Returns the kinds of which an amount is given.
     pub(crate) fn kinds(&self) -> impl Iterator<Item = UnitKind> {
         UnitKind::ALL.into_iter().filter(|kind| self.has(*kind))
+    }
+
+    /// Returns uplink and downlink if these are requested and no total.
+    pub(crate) fn directions(&self) -> Option<(i64, i64)> {
+        let amount = |number: Option<Number>| number.map_or(Some(0), Number::amount);
+        let has_direction = self.uplink_volume.is_some() || self.downlink_volume.is_some();
+        if self.total_volume.is_some() || !has_direction {
+            return None;
+        }
+        Some((amount(self.uplink_volume)?, amount(self.downlink_volume)?))
     }
 }

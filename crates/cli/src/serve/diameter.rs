@@ -1,9 +1,10 @@
-//! The Diameter door as `scurry serve` and `scurry diameter` have it: where it listens, and what SIGHUP reads again.
+//! The doors to networks as `scurry serve` and `scurry diameter` have it: where it listens, and what SIGHUP reads again.
 
 use super::Options;
 use crate::toml_file;
 use anyhow::Result;
 use scurry_door_diameter::{DiameterDoor, DiameterReloader, DiameterSection};
+use scurry_door_http::NchfDoor;
 use std::path::Path;
 
 /// Prints where a door listens. Not a log line: scripts that start a door wait for it, at any log level.
@@ -26,6 +27,17 @@ pub(crate) fn reload_diameter(path: &Path, reloader: &DiameterReloader) {
     match outcome {
         Ok(()) => tracing::info!("services and peers in {} are taken", path.display()),
         Err(error) => tracing::error!("services and peers are not taken: {error:#}"),
+    }
+}
+
+/// Takes the table of services of a file for later requests of 5G. An error is logged, and the old one stays in use.
+pub(crate) fn reload_nchf(path: &Path, door: &NchfDoor) {
+    match read(path).and_then(|options| options.service_table()) {
+        Ok(table) => {
+            door.replace_table(table);
+            tracing::info!("services in {} are taken over HTTP", path.display());
+        }
+        Err(error) => tracing::error!("services are not taken over HTTP: {error:#}"),
     }
 }
 

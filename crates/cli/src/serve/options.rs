@@ -10,6 +10,7 @@ use crate::users::UserTable;
 use anyhow::Result;
 use clap::{ArgMatches, Args, FromArgMatches};
 use scurry_door_diameter::DiameterSection;
+use scurry_door_http::NchfSettings;
 use scurry_ledger::Limits;
 use scurry_service_table::{ServiceRow, SubscriberRow, UnknownSubscriber};
 use serde::Deserialize;
@@ -232,6 +233,11 @@ pub(crate) struct Options {
     #[arg(skip)]
     pub(crate) diameter: Option<DiameterSection>,
 
+    /// The door of 5G.
+    #[arg(skip)]
+    #[serde(default)]
+    pub(crate) nchf: NchfSettings,
+
     /// What is charged, and how: the table of services.
     #[arg(skip)]
     #[serde(default)]
@@ -273,11 +279,12 @@ mod tests {
     const EXAMPLE: &str = include_str!("../../scurry.example.toml");
     /// Options without a key in the file, and keys without an option.
     const NOT_IN_FILES: [&str; 2] = ["config", "tick_ms"];
-    const IN_FILES_ALONE: [&str; 10] = [
+    const IN_FILES_ALONE: [&str; 11] = [
         "auth_ms_max",
         "diameter",
         "entity_tombstone_ms",
         "limits",
+        "nchf",
         "rdma",
         "services",
         "subscribers",
@@ -310,7 +317,7 @@ mod tests {
         assert_eq!(options, expected);
         let shown = |key: &String| EXAMPLE.contains(&format!("{key} = "));
         let hidden: Vec<String> = keys("").into_iter().filter(|key| !shown(key)).collect();
-        let tables = ["diameter", "limits", "rdma", "services", "subscribers", "users"];
+        let tables = ["diameter", "limits", "nchf", "rdma", "services", "subscribers", "users"];
         assert_eq!(hidden, tables, "which are tables of the example");
     }
 

@@ -6,6 +6,7 @@ use crate::option_values::{Mode, Number};
 use anyhow::{Context, Result, bail, ensure};
 use scurry_door_diameter::DiameterSection;
 use scurry_door_http::DoorSettings;
+use scurry_door_http::NchfPart;
 use scurry_ledger::Name;
 use scurry_server::{
     DEFAULT_LISTEN, Durability, GroupSettings, Password, Settings, Storage, UserEntry, Users,
@@ -251,6 +252,11 @@ impl Options {
             self.wrong("[limits]")
         );
         Ok(table)
+    }
+
+    /// Returns what the door of 5G charges by.
+    pub(crate) fn nchf(&self) -> Result<NchfPart> {
+        Ok(NchfPart { services: self.service_table()?, settings: self.nchf.clone() })
     }
 
     /// Returns the context of an error about what the settings file says.

@@ -10,6 +10,7 @@ mod charging_errors;
 mod charging_holds;
 mod charging_list;
 mod charging_nchf;
+mod charging_nchf_consumers;
 mod charging_openapi;
 mod charging_retries;
 mod charging_statement;

@@ -1,0 +1,99 @@
+//! Requests without a session: units that are debited at once (IEC), and use that has happened (PEC).
+
+use crate::entry::Entries;
+use crate::problem::{denied, failed, uncountable};
+use crate::request::EventKind;
+use crate::session_command::ITEMS_MAX;
+use scurry_http::Problem;
+use scurry_ledger::{CodeKind, Command, ItemAmount, ItemRequest, SessionOptions, SessionRequest};
+use scurry_quota::{Step, Subscriber};
+use scurry_service::{CallError, Reply, Request, Service, SessionStep};
+
+/// An event, as the store is asked.
+pub(crate) struct Event<'a> {
+    pub(crate) kind: EventKind,
+    /// Transaction id.
+    pub(crate) name: &'a str,
+    /// invocationSequenceNumber.
+    pub(crate) number: u32,
+    pub(crate) subscriber: &'a Subscriber,
+}
+
+impl Event<'_> {
+    /// Debits all entries, or none. Returns true if it is a copy of an event that was debited before.
+    pub(crate) async fn charge(
+        &self,
+        store: &dyn Service,
+        entries: &Entries,
+    ) -> Result<bool, Problem> {
+        let amounts = amounts(self.kind, entries)?;
+        if amounts.is_empty() {
+            return Ok(false);
+        }
+        if amounts.len() > ITEMS_MAX {
+            return Err(uncountable());
+        }
+        let request = |account: &[u8], _: bool| match self.kind {
+            EventKind::Immediate => {
+                let txn = self.name.as_bytes();
+                Request::write(account, &Command::DebitItems { txn, items: &amounts })
+            }
+            EventKind::Post => self.settle(account, &amounts),
+        };
+        let called = self.subscriber.call(store, Step::First, request).await.map_err(failed)?;
+        let Reply::Answer(answered) = called.reply else {
+            return Err(crate::problem::call_failed(CallError::WrongShape));
+        };
+        // Use that has happened is debited as far as the account's overrun policy takes it, also of one that is suspended.
+        match answered.code() {
+            code if code.kind() == CodeKind::Denial && self.kind == EventKind::Immediate => {
+                Err(denied(code))
+            }
+            _ => Ok(answered.replayed),
+        }
+    }
+
+    /// Returns the command that debits use once: it ends a session that nothing has opened.
+    fn settle(&self, account: &[u8], amounts: &[ItemAmount]) -> Request {
+        let used = amounts.iter().map(|amount| ItemRequest {
+            key: amount.key,
+            unit: amount.unit,
+            used: Some(amount.amount),
+            requested: None,
+            min: None,
+        });
+        let items: Vec<ItemRequest> = used.collect();
+        let command = SessionStep::Terminate.command(SessionRequest {
+            session: self.name.as_bytes(),
+            request: self.number,
+            options: SessionOptions { late_use: true, ..SessionOptions::default() },
+            blob: None,
+            items: &items,
+        });
+        Request::write(account, &command)
+    }
+}
+
+/// Returns what is debited: of an immediate event the requested units, of one that has happened the used ones.
+fn amounts(kind: EventKind, entries: &Entries) -> Result<Vec<ItemAmount>, Problem> {
+    let mut amounts = Vec::<ItemAmount>::new();
+    for asked in entries.asked() {
+        let amount = match kind {
+            EventKind::Immediate => asked.amount(),
+            EventKind::Post => asked.used,
+        };
+        let (Some(terms), Some(key), Some(amount)) =
+            (asked.terms, asked.key(), amount.filter(|amount| *amount > 0))
+        else {
+            continue;
+        };
+        if terms.mode == scurry_service_table::Mode::Free {
+            continue;
+        }
+        match amounts.iter_mut().find(|one| one.key == key && one.unit == terms.unit) {
+            None => amounts.push(ItemAmount { key, unit: terms.unit, amount }),
+            Some(one) => one.amount = one.amount.checked_add(amount).ok_or_else(uncountable)?,
+        }
+    }
+    Ok(amounts)
+}

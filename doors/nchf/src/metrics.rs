@@ -1,0 +1,62 @@
+//! Counters of the door.
+
+use crate::version::Version;
+use scurry_server::{Exposition, MetricKind};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What is asked of the door.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Operation {
+    Create,
+    Update,
+    Release,
+    Event,
+}
+
+impl Operation {
+    const ALL: [Operation; 4] =
+        [Operation::Create, Operation::Update, Operation::Release, Operation::Event];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Operation::Create => "create",
+            Operation::Update => "update",
+            Operation::Release => "release",
+            Operation::Event => "event",
+        }
+    }
+}
+
+/// Counters.
+#[derive(Debug, Default)]
+pub(crate) struct Metrics {
+    /// By version, then operation.
+    requests: [[AtomicU64; 4]; 2],
+    left_out: AtomicU64,
+}
+
+impl Metrics {
+    pub(crate) fn asked(&self, version: Version, operation: Operation) {
+        self.requests[version as usize][operation as usize].fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn left_out(&self, count: usize) {
+        self.left_out.fetch_add(count as u64, Ordering::Relaxed);
+    }
+
+    /// Adds the counters to a page.
+    pub(crate) fn show(&self, page: &mut Exposition) {
+        let help = "Requests of Nchf that were read, by version and operation.";
+        page.metric("scurry_nchf_requests_total", MetricKind::Counter, help);
+        for version in [Version::V2, Version::V3] {
+            for operation in Operation::ALL {
+                let count = &self.requests[version as usize][operation as usize];
+                let labels = [("version", version.word()), ("operation", operation.name())];
+                page.sample(&labels, count.load(Ordering::Relaxed));
+            }
+        }
+        let help = "Members of requests of Nchf that were wrong, and so left out.";
+        let left_out = self.left_out.load(Ordering::Relaxed);
+        page.single("scurry_nchf_left_out_total", MetricKind::Counter, help, left_out);
+    }
+}
