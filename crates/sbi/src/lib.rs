@@ -2,8 +2,14 @@
 //! headers of their requests. It knows nothing of charging.
 #![forbid(unsafe_code)]
 
+mod headers;
 mod token;
 
+pub use headers::{
+    ApiVersion, CALLBACK, CORRELATION_INFO, CORRELATION_INFO_LEN_MAX, CallbackType,
+    CorrelationInfo, HeaderFault, IgnoredHeader, MAX_RSP_TIME, MESSAGE_PRIORITY, MaxRspTime,
+    MessagePriority, RequestHeaders, SENDER_TIMESTAMP, SenderTimestamp, SentHeaders,
+};
 pub use token::{
     AUDIENCES_MAX, Claims, ISSUERS_MAX, KEYS_MAX, KeyError, LEEWAY_S, OauthSettings,
     OauthSettingsError, TOKEN_LEN_MAX, TokenCheck, TokenFault, TokenKeys, TokenRules,
