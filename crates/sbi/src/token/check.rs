@@ -31,6 +31,7 @@ impl TokenCheck {
     }
 
     /// Checks the Authorization header of a request at `now_s`, seconds since 1970; None if the request has none.
+    /// The caller gives the only one: a request with two is malformed (RFC 9110 section 5.3).
     ///
     /// # Errors
     /// Why the token does not open the service; [`TokenFault::status`] and [`TokenFault::challenge`] are the answer.

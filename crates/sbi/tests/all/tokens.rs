@@ -126,7 +126,12 @@ fn a_key_with_a_name_signs_tokens_of_that_name() {
     assert!(named.check(Some(&new.token(&claims())), NOW_S).is_ok());
     let unnamed = check(&[&old.public()]);
     assert!(unnamed.check(Some(&signed(&old, json!("x"))), NOW_S).is_ok());
-    assert!(matches!(fault(&named, &signed(&old, json!(7))), TokenFault::Malformed(_)));
+    for kid in [json!(7), json!(null)] {
+        assert!(matches!(fault(&named, &signed(&old, kid)), TokenFault::Malformed(_)));
+    }
+    // A line after a key names nothing.
+    let after = check(&[&format!("{}kid: new\n", old.public())]);
+    assert!(after.check(Some(&signed(&old, json!("old"))), NOW_S).is_ok());
 }
 
 #[test]
