@@ -175,3 +175,14 @@ fn a_member_that_is_there_twice_is_refused() {
         token_of_bytes(header, claims().to_string().as_bytes(), |signed| signer.sign(signed));
     assert!(words(&check, &bearer(&text)).contains("duplicate field `alg`"));
 }
+
+#[test]
+fn what_is_said_of_a_token_is_short() {
+    let signer = EcSigner::new();
+    let check = check(&[&signer.public()]);
+    let long = "x".repeat(5000);
+    for name in ["iss", "aud", "scope", "exp", "nbf"] {
+        let found = fault(&check, &signer.token(&claims_with(name, json!(long))));
+        assert!(found.to_string().len() < 250, "{name}: {found}");
+    }
+}

@@ -5,6 +5,7 @@ mod any_bytes;
 mod claims;
 mod headers;
 mod keys;
+mod rfc7515;
 mod settings;
 mod signers;
 mod timestamps;
