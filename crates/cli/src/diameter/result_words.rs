@@ -54,10 +54,14 @@ const TABLE: [ResultWords; 21] = [
     ),
     row(
         &[5004],
-        "a value is out of range, for instance money that is no whole number of minor units",
+        "a value is out of range, for instance money that is no whole number of minor units, or units of a CCR-E that are 0 or of another kind than the service's",
         "Failed-AVP names it",
     ),
-    row(&[5005], "an AVP is missing", "Failed-AVP names it"),
+    row(
+        &[5005],
+        "an AVP is missing, for instance the units of one service of a refund whose others have theirs",
+        "Failed-AVP names it",
+    ),
     row(
         &[5007],
         "units within and outside of services; in a CCR-E use beside a request for units",
