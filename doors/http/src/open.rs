@@ -8,8 +8,8 @@ use crate::settings::{NchfPart, Settings};
 use crate::shared::Shared;
 use scurry_door_diameter::DoorView;
 use scurry_door_entities::EntityStore;
-use scurry_door_nchf::NchfDoor;
-use scurry_http::{Door, DoorSettings, Gate, Opening, StartError};
+use scurry_door_nchf::{NchfDoor, NchfError};
+use scurry_http::{Door, DoorSettings, Gate, Opening};
 use scurry_server::CoreAccess;
 use scurry_service::Service;
 use scurry_stores::{Engine, RespStore};
@@ -35,7 +35,7 @@ pub fn open(settings: Settings) -> Result<OpenDoor, OpenError> {
         Arc::new(RespStore::new(store, user, password, entities.patience)) as _
     });
     let entities = EntityStore::open(entities, opening.runtime());
-    let nchf = store.as_ref().map(|store| nchf_door(store, nchf));
+    let nchf = store.as_ref().map(|store| nchf_door(store, nchf)).transpose()?;
     let shared = Arc::new(Shared { entities, store, nchf: nchf.clone() });
     let serves = match (shared.store.is_some(), shared.entities.is_empty()) {
         (true, true) => "charging",
@@ -47,7 +47,7 @@ pub fn open(settings: Settings) -> Result<OpenDoor, OpenError> {
     Ok((opening.serve(&front, ways, traffic)?, nchf))
 }
 
-fn nchf_door(store: &Arc<dyn Service>, nchf: NchfPart) -> Arc<NchfDoor> {
+fn nchf_door(store: &Arc<dyn Service>, nchf: NchfPart) -> Result<Arc<NchfDoor>, NchfError> {
     NchfDoor::new(Arc::clone(store), nchf.services, nchf.settings)
 }
 
@@ -61,12 +61,12 @@ pub fn open_beside(
     inside: CoreAccess,
     diameter: Option<DoorView>,
     nchf: NchfPart,
-) -> Result<(Door, Arc<NchfDoor>), StartError> {
+) -> Result<(Door, Arc<NchfDoor>), OpenError> {
     let gate = Gate::new(front)?;
     let opening = Opening::listen(front, lower_priority)?;
     let traffic = opening.traffic("charging");
     let store: Arc<dyn Service> = Arc::new(Engine::beside(&inside, opening.runtime()));
-    let nchf = nchf_door(&store, nchf);
+    let nchf = nchf_door(&store, nchf)?;
     let parts = DoorParts { inside, store, diameter, nchf: Arc::clone(&nchf) };
     let ways = embedded_door::routes(parts, &gate, &traffic, opening.runtime());
     Ok((opening.serve(front, ways, traffic)?, nchf))

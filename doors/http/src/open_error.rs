@@ -1,6 +1,7 @@
 //! Why the doors of the binary do not open.
 
 use scurry_door_entities::NODE_MAX;
+use scurry_door_nchf::NchfError;
 use scurry_http::StartError;
 use thiserror::Error;
 
@@ -30,4 +31,7 @@ pub enum OpenError {
     /// The settings are right, and it must not or cannot serve.
     #[error(transparent)]
     Start(#[from] StartError),
+    /// `[nchf]` is wrong, or a file that it names.
+    #[error(transparent)]
+    Nchf(#[from] NchfError),
 }

@@ -14,6 +14,7 @@ mod reference;
 mod request;
 mod response;
 mod routes;
+mod sbi;
 mod session;
 mod session_command;
 mod session_name;
@@ -24,4 +25,4 @@ mod version;
 
 pub use door::NchfDoor;
 pub use routes::routes;
-pub use settings::NchfSettings;
+pub use settings::{NchfError, NchfSettings};

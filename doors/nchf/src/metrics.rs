@@ -33,6 +33,8 @@ pub(crate) struct Metrics {
     /// By version, then operation.
     requests: [[AtomicU64; 4]; 2],
     left_out: AtomicU64,
+    refused_tokens: AtomicU64,
+    late: AtomicU64,
 }
 
 impl Metrics {
@@ -42,6 +44,14 @@ impl Metrics {
 
     pub(crate) fn left_out(&self, count: usize) {
         self.left_out.fetch_add(count as u64, Ordering::Relaxed);
+    }
+
+    pub(crate) fn refused_token(&self) {
+        self.refused_tokens.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn late(&self) {
+        self.late.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Adds the counters to a page.
@@ -58,5 +68,11 @@ impl Metrics {
         let help = "Members of requests of Nchf that were wrong, and so left out.";
         let left_out = self.left_out.load(Ordering::Relaxed);
         page.single("scurry_nchf_left_out_total", MetricKind::Counter, help, left_out);
+        let help = "Requests of Nchf whose access token was refused.";
+        let refused = self.refused_tokens.load(Ordering::Relaxed);
+        page.single("scurry_nchf_refused_tokens_total", MetricKind::Counter, help, refused);
+        let help = "Requests of Nchf whose sender did not wait for the answer any more.";
+        let late = self.late.load(Ordering::Relaxed);
+        page.single("scurry_nchf_late_total", MetricKind::Counter, help, late);
     }
 }

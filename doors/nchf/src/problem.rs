@@ -90,7 +90,7 @@ fn of_code(code: Code, why: &str) -> Problem {
     with_cause(Problem::of_code(code.name(), status, why), code.nchf())
 }
 
-fn with_cause(problem: Problem, cause: &str) -> Problem {
+pub(crate) fn with_cause(problem: Problem, cause: &str) -> Problem {
     // invalidParams repeats `errors` in the form of TS 29.571.
     let wrong = problem.member("errors").and_then(Value::as_array).map(|errors| {
         let params = errors.iter().map(|error| {

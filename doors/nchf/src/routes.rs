@@ -9,6 +9,7 @@ use crate::problem::{denied, incorrect, missing, settled_late, unknown_reference
 use crate::reference::Reference;
 use crate::request::{ChargingDataRequest, EventKind};
 use crate::response::ChargingDataResponse;
+use crate::sbi::{check_token, keep_headers};
 use crate::session::{Create, Later};
 use crate::session_name::SessionName;
 use crate::subscriber::subscriber;
@@ -16,6 +17,7 @@ use crate::version::Version;
 use axum::body::Bytes;
 use axum::extract::{self, Path, State};
 use axum::http::{HeaderValue, StatusCode, header};
+use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use axum::{Json, Router};
@@ -30,7 +32,8 @@ use std::sync::Arc;
 type Shared = State<(Arc<NchfDoor>, Version)>;
 type PathReference = Result<Path<String>, axum::extract::rejection::PathRejection>;
 
-/// Returns the routes of Nchf, which all need [`Role::Charge`].
+/// Returns the routes of Nchf. All need an access token of the NRF where the settings name its keys, else
+/// [`Role::Charge`].
 pub fn routes(door: &Arc<NchfDoor>, gate: &Arc<Gate>) -> Router {
     let of = |version: Version| {
         let resources = version.resources();
@@ -40,7 +43,15 @@ pub fn routes(door: &Arc<NchfDoor>, gate: &Arc<Gate>) -> Router {
             .route(&format!("{resources}/{{reference}}/release"), post(release))
             .with_state((Arc::clone(door), version))
     };
-    gate.guard(Role::Charge, of(Version::V2).merge(of(Version::V3)))
+    let routes = of(Version::V2).merge(of(Version::V3));
+    let routes = routes.route_layer(from_fn_with_state(Arc::clone(door), keep_headers));
+    match &door.token_check {
+        None => gate.guard(Role::Charge, routes),
+        Some(check) => {
+            let state = (Arc::clone(door), Arc::clone(check));
+            routes.route_layer(from_fn_with_state(state, check_token))
+        }
+    }
 }
 
 async fn create(

@@ -32,11 +32,9 @@ pub(crate) fn reload_diameter(path: &Path, reloader: &DiameterReloader) {
 
 /// Takes the table of services of a file for later requests of 5G. An error is logged, and the old one stays in use.
 pub(crate) fn reload_nchf(path: &Path, door: &NchfDoor) {
-    match read(path).and_then(|options| options.service_table()) {
-        Ok(table) => {
-            door.replace_table(table);
-            tracing::info!("services in {} are taken over HTTP", path.display());
-        }
+    let table = read(path).and_then(|options| options.service_table());
+    match table.and_then(|table| Ok(door.reload(table)?)) {
+        Ok(()) => tracing::info!("services in {} are taken over HTTP", path.display()),
         Err(error) => tracing::error!("services are not taken over HTTP: {error:#}"),
     }
 }

@@ -32,6 +32,7 @@ mod log;
 mod log_failures;
 mod metrics;
 mod names;
+mod nchf_sbi;
 mod node;
 mod one_order;
 mod options;
