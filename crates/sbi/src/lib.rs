@@ -2,6 +2,7 @@
 //! headers of their requests. It knows nothing of charging.
 #![forbid(unsafe_code)]
 
+pub mod client;
 mod headers;
 mod token;
 
