@@ -14,6 +14,7 @@ pub use error::CallError;
 pub use targets::{AllowedTargets, TARGETS_MAX, TargetRefusal, TargetsError};
 pub use tls::{ClientTlsError, ClientTlsFiles};
 pub use uri::{Scheme, URI_LEN_MAX, UriError};
+pub(crate) use uri::{Target, name};
 
 use connection::{Connection, Message, Reply};
 use connector::Connector;
@@ -27,7 +28,6 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::timeout;
-use uri::Target;
 
 /// Types of bodies that are understood: RFC 8259, RFC 9457.
 const ACCEPTED: &str = "application/json, application/problem+json";

@@ -4,6 +4,7 @@
 
 pub mod client;
 mod headers;
+pub mod nrf;
 mod token;
 
 pub use headers::{

@@ -140,6 +140,12 @@ impl StandIn {
         self.shared.history.borrow().requests.last().expect("a request").clone()
     }
 
+    /// Returns method and path of all requests.
+    pub(crate) fn lines(&self) -> Vec<String> {
+        let history = self.shared.history.borrow();
+        history.requests.iter().map(|one| format!("{} {}", one.method, one.path())).collect()
+    }
+
     /// Waits until so many requests were received.
     pub(crate) async fn wait_requests(&self, count: usize) {
         self.wait("requests", |history| history.requests.len() >= count).await;
