@@ -128,14 +128,10 @@ impl Connection {
         Ok(Connection { sender, suspect: AtomicBool::new(false), _tasks: tasks })
     }
 
-    /// Reports whether another request may be sent on it.
+    /// Reports whether another request may be sent on it. One that has ended without our knowledge refuses the request
+    /// before it is sent.
     pub(crate) fn is_usable(&self) -> bool {
-        let is_closed = match &self.sender {
-            Sender::Http2(sender) => sender.is_closed(),
-            // While it is locked, an exchange is under way.
-            Sender::Http1(sender) => sender.try_lock().is_ok_and(|sender| sender.is_closed()),
-        };
-        !is_closed && !self.suspect.load(Ordering::Relaxed)
+        !self.suspect.load(Ordering::Relaxed)
     }
 
     /// Lets no other request be sent on it.

@@ -123,6 +123,9 @@ async fn what_may_not_be_called_is_not_connected_to() {
         assert!(!error.may_pass());
     }
     assert_eq!(peer.connections(), 0);
+    // A name that no entry can allow is not asked for.
+    let error = call(&["127.0.0.1:1"], "http://none.invalid/").await.expect_err("it is refused");
+    assert!(matches!(error, CallError::Refused(_)), "{error}");
     call(&["127.0.0.1"], &address).await.expect("an answer");
     call(&["127.0.0.0/8"], &by_name).await.expect("an answer");
     assert_eq!(peer.requests(), 2);

@@ -1,5 +1,6 @@
 //! Connections are shared, kept, bounded, and made again.
 
+use super::raw::RawPeer;
 use super::*;
 
 #[tokio::test]
@@ -114,6 +115,48 @@ async fn connections_in_use_stay_and_no_more_are_made() {
     under_way.await.expect("it does not panic").expect("an answer");
     client.send(post(&other.uri("/"), "{}")).await.expect("an answer");
     assert_eq!((busy.connections(), other.connections()), (1, 1));
+}
+
+#[tokio::test]
+async fn what_may_not_be_called_takes_no_place() {
+    let peer = StandIn::start(|_| ok()).await;
+    let targets = AllowedTargets::parse("notify_targets", &["127.0.0.1"]).expect("an entry");
+    let one = ClientSettings { connections_max: 1, ..settings(targets) };
+    let client = Client::new(&one).expect("no files");
+    for _ in 0..2 {
+        client.send(post(&peer.uri("/"), "{}")).await.expect("an answer");
+        let error = error_of(&client, "http://10.0.0.1/").await;
+        assert!(matches!(error, CallError::Refused(_)), "{error}");
+    }
+    assert_eq!(peer.connections(), 1);
+}
+
+#[tokio::test]
+async fn no_task_of_a_connection_outlives_it() {
+    // The peer allows any number of bytes, and reads none.
+    let peer = RawPeer::start(|_, mut peer| async move {
+        let any = i32::MAX.to_be_bytes();
+        peer.frame(raw::SETTINGS, 0, 0, &[&[0, 4][..], &any].concat()).await;
+        peer.frame(raw::WINDOW_UPDATE, 0, 0, &(i32::MAX - 65_535).to_be_bytes()).await;
+        std::future::pending::<()>().await;
+    })
+    .await;
+    let short = ClientSettings { call_ms_max: 500, ..settings(AllowedTargets::any()) };
+    let client = Client::new(&short).expect("no files");
+    let body = Some(("application/json", Bytes::from(vec![b' '; 64 << 20])));
+    let uri = peer.uri();
+    let call = Call { method: Method::POST, uri: &uri, headers: HeaderMap::new(), body };
+    let error = client.send(call).await.expect_err("it takes too long");
+    assert!(matches!(error, CallError::Timeout { .. }), "{error}");
+    drop(client);
+    // What is left are the peer's own: one that accepts, and one for its connection.
+    let tasks = tokio::runtime::Handle::current().metrics();
+    let waited = tokio::time::timeout(PATIENCE, async {
+        while tasks.num_alive_tasks() > 1 + peer.connections() {
+            tokio::time::sleep(Duration::from_millis(2)).await; // The tasks have to notice.
+        }
+    });
+    waited.await.expect("the tasks end");
 }
 
 #[tokio::test]
