@@ -1,5 +1,6 @@
-//! What TS 29.500 asks of any service of a 5G core, whatever it serves: the access tokens that consumers show, and the
-//! headers of their requests. It knows nothing of charging.
+//! What TS 29.500 asks of any service of a 5G core, whatever it serves: the access tokens that consumers show, the
+//! headers of their requests, a client for what it calls itself, and its registration at an NRF. Of charging it knows only
+//! how a charging function is registered.
 #![forbid(unsafe_code)]
 
 pub mod client;
