@@ -7,8 +7,8 @@
 #   demo   what `make demo` needs: a Rust toolchain and a linker; it installs no peer
 #   check  what `make check` needs: also cargo-nextest, which runs the tests
 #   tests  what `make test` needs: also cargo-deny, Redis, Valkey, redis-py, schemathesis, strace, faketime, nftables,
-#          Erlang, freeDiameter, python-diameter and tshark for Diameter, the checker of testing/linearizability, the
-#          linter of Prometheus and mdBook
+#          Erlang, freeDiameter, python-diameter and tshark for Diameter, nghttp2 for HTTP/2, the checker of
+#          testing/linearizability, the linter of Prometheus and mdBook
 #   all    what `make test-all` needs: also the client libraries of testing/clients, clients/python and
 #          clients/litellm, Chromium with the library that drives it, Kamailio and sipp, valgrind, qemu, cargo-mutants,
 #          and cargo-fuzz with a nightly compiler (the default)
@@ -760,6 +760,9 @@ need_tests() {
   need ip iproute2
   need nft nftables
   need curl curl
+  # A client of HTTP/2 that others wrote; a server of theirs takes what the door sends.
+  need nghttp nghttp2-client
+  need nghttpd nghttp2-server
   # A Diameter client that others wrote; its dictionaries are among the examples.
   need erl erlang-base
   has_otp 'diameter-*/ebin' || missing+=(erlang-diameter)

@@ -18,6 +18,12 @@ pub(crate) enum ClientFault {
     Refused(StatusCode),
     /// The bytes are not a request of HTTP/1.1.
     NotHttp,
+    /// The client broke the rules of HTTP/2.
+    BreaksHttp2,
+    /// The client sent frames of HTTP/2 again and again, and no requests.
+    Floods,
+    /// The client cancelled requests of HTTP/2 again and again.
+    CancelsTooOften,
     /// The head has too many headers or too many bytes.
     HeadTooLarge,
     /// The client disconnected before its request was complete or answered.
@@ -64,6 +70,9 @@ impl ClientFault {
         match self {
             ClientFault::Refused(_) => "a request was refused",
             ClientFault::NotHttp => "a client does not speak HTTP/1.1",
+            ClientFault::BreaksHttp2 => "a client broke the rules of HTTP/2",
+            ClientFault::Floods => "a client of HTTP/2 sent too much that is no request",
+            ClientFault::CancelsTooOften => "a client of HTTP/2 cancelled too many requests",
             ClientFault::HeadTooLarge => "the head of a request is too large",
             ClientFault::WentAway => "a client went away in the middle of a request",
             ClientFault::NoTls => "a client did not agree on TLS",

@@ -1,7 +1,8 @@
 //! An HTTP server: its listening socket, and the threads that serve it.
 
+use crate::bounds::DRAIN;
 use crate::front::DoorSettings;
-use crate::listener::{DRAIN, Listener};
+use crate::listener::Listener;
 use crate::request_handler::RequestHandler;
 use crate::start_error::StartError;
 use crate::traffic::DoorMetrics;

@@ -4,6 +4,7 @@
 use crate::problem::Problem;
 use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::Request;
+use axum::http::uri::Authority;
 use axum::http::{self, HeaderValue, Method, StatusCode, Version, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -14,9 +15,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 
 /// Passes a request on, or answers it with an error. An answer before the end of the request's body says that the
-/// connection closes, since the library closes it then: a client would send its next request on it otherwise.
+/// connection closes, since the library closes it then: a client would send its next request on it otherwise. HTTP/2
+/// ends the stream alone.
 pub(crate) async fn check(request: Request, next: Next) -> Response {
-    if request.body().is_end_stream() {
+    if request.body().is_end_stream() || request.version() == Version::HTTP_2 {
         return answer(request, next).await;
     }
     let has_ended = Arc::new(AtomicBool::new(false));
@@ -106,6 +108,14 @@ fn fault<B>(request: &http::Request<B>) -> Option<&'static str> {
     // RFC 9112 clause 3.2: Host is required, but not in HTTP/1.0.
     if hosts == 0 && request.version() == Version::HTTP_11 {
         return Some("the header Host is missing");
+    }
+    let differs = |authority: &Authority| {
+        let mut hosts = request.headers().get_all(header::HOST).iter();
+        hosts.any(|host| !host.as_bytes().eq_ignore_ascii_case(authority.as_str().as_bytes()))
+    };
+    // RFC 9113 clause 8.3.1. In HTTP/1.1 the target counts, whatever Host says (RFC 9112 clause 3.2.2).
+    if request.version() == Version::HTTP_2 && request.uri().authority().is_some_and(differs) {
+        return Some("the header Host is not the :authority of the request");
     }
     // RFC 9110 clause 14.5: the body is a part of a value, and would be stored as the whole.
     if request.method() == Method::PUT && request.headers().contains_key(header::CONTENT_RANGE) {

@@ -1,6 +1,7 @@
 //! Routes and settings that every door has: its address, its users, the console, `/healthz`, and the answers to unknown
 //! paths and methods.
 
+use crate::bounds::{ALPN_HTTP1, ALPN_HTTP2};
 use crate::form;
 use crate::options;
 use crate::problem::Problem;
@@ -80,7 +81,7 @@ impl DoorSettings {
     pub(crate) fn tls(&self) -> Result<Option<Tls>, StartError> {
         let Some(settings) = &self.tls else { return Ok(None) };
         let ms = u64::try_from(settings.handshake_ms_max).unwrap_or_default();
-        let certificates = Certificates::read(settings, &[b"http/1.1"])?;
+        let certificates = Certificates::read(settings, &[ALPN_HTTP2, ALPN_HTTP1])?;
         Ok(Some(Tls { certificates, patience: Duration::from_millis(ms) }))
     }
 }

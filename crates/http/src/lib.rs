@@ -1,10 +1,13 @@
-//! What every door that speaks HTTP/1.1 shares: the server with its listener and TLS, users and host names, checks of
+//! What every door that speaks HTTP shares: the server with its listener and TLS, users and host names, checks of
 //! requests, problems as answers, metrics, and the console. What a door serves are its routes, which it hands over as
 //! [`Ways`]; this crate knows neither charging nor entities.
 
 mod body;
+mod bounds;
+mod client;
 mod client_errors;
 mod clock;
+mod connection;
 mod door;
 pub mod door_codes;
 mod fault;
@@ -12,11 +15,13 @@ pub mod form;
 pub mod front;
 mod gate;
 mod hosts;
+mod http2;
 mod json;
 mod listener;
 pub mod metrics_history;
 mod openapi;
 mod options;
+mod preface;
 mod problem;
 pub mod query;
 mod request_handler;

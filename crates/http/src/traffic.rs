@@ -26,6 +26,9 @@ pub struct DoorMetrics {
     connections: AtomicU64,
     accepted: AtomicU64,
     refused: AtomicU64,
+    /// Connections and requests of each version of HTTP.
+    connections_of: [AtomicU64; HttpVersion::ALL.len()],
+    requests_of: [AtomicU64; HttpVersion::ALL.len()],
     pub(crate) misdeeds: ClientFaultLog,
 }
 
@@ -39,6 +42,27 @@ struct RouteMetrics {
     /// Number of requests by method and status.
     answered: BTreeMap<(&'static str, u16), u64>,
     durations: Histogram,
+}
+
+/// A version of HTTP that a connection speaks.
+#[derive(Clone, Copy)]
+pub(crate) enum HttpVersion {
+    /// HTTP/1.1, and HTTP/1.0.
+    Http1,
+    /// HTTP/2.
+    Http2,
+}
+
+impl HttpVersion {
+    const ALL: [HttpVersion; 2] = [HttpVersion::Http1, HttpVersion::Http2];
+
+    /// Returns its label.
+    fn name(self) -> &'static str {
+        match self {
+            HttpVersion::Http1 => "1.1",
+            HttpVersion::Http2 => "2",
+        }
+    }
 }
 
 /// An open connection, which is counted until this is dropped.
@@ -64,6 +88,8 @@ impl DoorMetrics {
             connections: AtomicU64::new(0),
             accepted: AtomicU64::new(0),
             refused: AtomicU64::new(0),
+            connections_of: Default::default(),
+            requests_of: Default::default(),
             misdeeds: ClientFaultLog::default(),
         })
     }
@@ -78,6 +104,16 @@ impl DoorMetrics {
     /// Counts a connection that was closed because there are too many.
     pub(crate) fn refused(&self) {
         self.refused.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts a connection whose version of HTTP is known.
+    pub(crate) fn connection_of(&self, version: HttpVersion) {
+        self.connections_of[version as usize].fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts a request.
+    pub(crate) fn request_of(&self, version: HttpVersion) {
+        self.requests_of[version as usize].fetch_add(1, Ordering::Relaxed);
     }
 
     fn requests(&self) -> MutexGuard<'_, Requests> {
@@ -129,6 +165,18 @@ impl DoorMetrics {
         let help = "Connections that were closed at once because there were too many.";
         let name = "scurry_http_connections_refused_total";
         page.single(name, MetricKind::Counter, help, load(&self.refused));
+        let help = "Connections by version of HTTP, counted at their first bytes.";
+        page.metric("scurry_http_version_connections_total", MetricKind::Counter, help);
+        for version in HttpVersion::ALL {
+            let count = load(&self.connections_of[version as usize]);
+            page.sample(&[("version", version.name())], count);
+        }
+        let help = "Requests by version of HTTP, counted when they begin.";
+        page.metric("scurry_http_version_requests_total", MetricKind::Counter, help);
+        for version in HttpVersion::ALL {
+            let count = load(&self.requests_of[version as usize]);
+            page.sample(&[("version", version.name())], count);
+        }
     }
 }
 

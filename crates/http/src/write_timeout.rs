@@ -14,14 +14,16 @@ const TOGETHER_LEN: usize = 1024;
 /// A stream that fails when its peer reads nothing for `patience`.
 pub(crate) struct WriteTimeoutStream<S> {
     stream: S,
+    /// Bytes that were read from the stream already, and are read first.
+    early: Vec<u8>,
     patience: Duration,
     /// Timer that runs while a write waits for the peer.
     limit: Option<Pin<Box<Sleep>>>,
 }
 
 impl<S> WriteTimeoutStream<S> {
-    pub(crate) fn new(stream: S, patience: Duration) -> WriteTimeoutStream<S> {
-        WriteTimeoutStream { stream, patience, limit: None }
+    pub(crate) fn new(stream: S, early: Vec<u8>, patience: Duration) -> WriteTimeoutStream<S> {
+        WriteTimeoutStream { stream, early, patience, limit: None }
     }
 
     /// Returns the stream's result, or a timeout when it has been pending for too long.
@@ -49,6 +51,15 @@ impl<S: AsyncRead + Unpin> AsyncRead for WriteTimeoutStream<S> {
         context: &mut Context<'_>,
         room: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
+        if !self.early.is_empty() {
+            let len = room.remaining().min(self.early.len());
+            room.put_slice(&self.early[..len]);
+            self.early.drain(..len);
+            if self.early.is_empty() {
+                self.early = Vec::new();
+            }
+            return Poll::Ready(Ok(()));
+        }
         Pin::new(&mut self.stream).poll_read(context, room)
     }
 }
@@ -108,7 +119,7 @@ mod tests {
         runtime.expect("a runtime").block_on(async {
             for len in [1, TOGETHER_LEN / 2, TOGETHER_LEN / 2 + 1, TOGETHER_LEN] {
                 let (near, mut far) = duplex(4 * TOGETHER_LEN);
-                let mut near = WriteTimeoutStream::new(near, Duration::from_secs(60));
+                let mut near = WriteTimeoutStream::new(near, Vec::new(), Duration::from_secs(60));
                 let (one, other) = (vec![1; len], vec![2; len]);
                 let parts = [io::IoSlice::new(&one), io::IoSlice::new(&other)];
                 let sent = near.write_vectored(&parts).await.expect("there is room");
@@ -129,7 +140,7 @@ mod tests {
         runtime.expect("a runtime").block_on(async {
             let patience = Duration::from_millis(200);
             let (near, mut far) = duplex(16);
-            let mut near = WriteTimeoutStream::new(near, patience);
+            let mut near = WriteTimeoutStream::new(near, Vec::new(), patience);
             let slow = tokio::spawn(async move {
                 let mut taken = [0; 8];
                 for _ in 0..8 {

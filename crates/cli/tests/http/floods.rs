@@ -184,8 +184,6 @@ fn floods_of_headers_bad_chunks_and_odd_paths_are_refused_one_by_one() {
             format!("GET /v1/console/account?id={} HTTP/1.1\r\n{close}\r\n", "x".repeat(20_000)),
             &["400", "414"],
         ),
-        // HTTP/2 is not supported: its clients understand a closed connection, but no answer of HTTP/1.1.
-        ("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_owned(), &[""]),
     ];
     for (request, statuses) in cases {
         let answer = say(store.http_port, request.as_bytes());

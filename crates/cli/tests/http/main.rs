@@ -26,6 +26,7 @@ mod floods;
 mod gate;
 mod generated_clients;
 mod hosts;
+mod http2;
 mod https;
 mod linearizable;
 mod log;
