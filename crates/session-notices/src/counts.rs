@@ -19,6 +19,19 @@ pub struct NoticeCounts {
     pub missed: u64,
 }
 
+impl NoticeCounts {
+    /// Returns the counts with their names, for metrics.
+    pub fn by_outcome(&self) -> [(&'static str, u64); 5] {
+        [
+            ("sent", self.sent),
+            ("delivered", self.delivered),
+            ("superseded", self.superseded),
+            ("given_up", self.given_up),
+            ("missed", self.missed),
+        ]
+    }
+}
+
 /// Counters.
 #[derive(Debug, Default)]
 pub struct NoticeCounters {

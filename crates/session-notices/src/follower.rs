@@ -24,6 +24,7 @@ pub async fn follow(
     notifier: Arc<dyn Notifier>,
     counters: Arc<NoticeCounters>,
 ) {
+    let words = notifier.words();
     let teller = Teller::new(Arc::clone(&store), notifier, Arc::clone(&counters));
     // Whether the store had events before: then a refusal passes, as that of a node which does not lead any more.
     let mut has_followed = false;
@@ -31,7 +32,7 @@ pub async fn follow(
     loop {
         match begin(&*store).await {
             Ok(mut positions) => {
-                tracing::info!("clients are asked again after a top-up (RAR, ASR)");
+                tracing::info!("clients are asked again after a top-up ({words})");
                 (has_followed, has_told) = (true, false);
                 let error = read_on(&*store, &mut positions, &teller).await;
                 // What was committed between the last read and the next beginning makes no notice.
@@ -41,7 +42,7 @@ pub async fn follow(
             Err(CallError::Refused(refusal)) if !has_followed => {
                 if !has_told {
                     tracing::warn!(
-                        "clients are not asked again after a top-up (no RAR, no ASR): the store has no events: \
+                        "clients are not asked again after a top-up (no {words}): the store has no events: \
                          {refusal}"
                     );
                     has_told = true;

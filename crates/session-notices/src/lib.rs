@@ -9,8 +9,10 @@ mod counts;
 mod follower;
 mod jitter;
 mod notice;
+mod notices_thread;
 mod teller;
 
 pub use counts::{NoticeCounters, NoticeCounts};
 pub use follower::follow;
 pub use notice::{Delivery, DeliveryFuture, Notice, NoticeAction, Notifier};
+pub use notices_thread::NoticesThread;

@@ -43,6 +43,9 @@ pub trait Notifier: Send + Sync + 'static {
     /// Reports whether a session with this DATA is one of this door's protocol, whose client can be reached now.
     fn reaches(&self, data: &[u8]) -> bool;
 
+    /// Returns what its notices are called in its protocol, for the log.
+    fn words(&self) -> &'static str;
+
     /// Delivers a notice.
     fn deliver(&self, notice: Notice) -> DeliveryFuture<'_>;
 }

@@ -186,6 +186,10 @@ impl Notifier for StandIn {
         data.starts_with(b"own")
     }
 
+    fn words(&self) -> &'static str {
+        "of a stand-in"
+    }
+
     fn deliver(&self, notice: Notice) -> DeliveryFuture<'_> {
         let mut state = self.state();
         let at = state.begun.elapsed();

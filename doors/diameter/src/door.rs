@@ -3,7 +3,6 @@
 use crate::charging::Charging;
 use crate::door_view::DoorView;
 use crate::metrics::DoorCounts;
-use crate::notices_thread::NoticesThread;
 use crate::open_error::OpenError;
 use crate::peer_rule::PeerRule;
 use crate::peer_table::PeerTable;
@@ -12,7 +11,7 @@ use crate::settings::{Settings, check_peers};
 use crate::settings_error::SettingsError;
 use scurry_service::Service;
 use scurry_service_table::ServiceTable;
-use scurry_session_notices::NoticeCounters;
+use scurry_session_notices::{NoticeCounters, NoticesThread};
 use scurry_tls::Certificates;
 use std::fmt;
 use std::net::SocketAddr;
@@ -45,7 +44,7 @@ pub fn open(
     let charging = made.unwrap_or_else(|| unreachable!("an open door has its charging"));
     let notices = Arc::new(NoticeCounters::default());
     let (peers, counters) = (Arc::clone(&serving.peers), Arc::clone(&notices));
-    let thread = NoticesThread::start(store, peers, counters)?;
+    let thread = NoticesThread::start(store, peers, counters).map_err(OpenError::Threads)?;
     Ok(DiameterDoor { serving, charging, notices, _notices_thread: thread })
 }
 

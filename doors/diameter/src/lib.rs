@@ -19,7 +19,6 @@ mod listener;
 mod log_name;
 mod metrics;
 mod notices;
-mod notices_thread;
 mod open_error;
 mod own_counts;
 mod own_request;

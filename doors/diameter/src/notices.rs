@@ -13,6 +13,10 @@ impl Notifier for PeerTable {
         SessionClient::read(data).is_some_and(|client| self.has_way_to(client.host))
     }
 
+    fn words(&self) -> &'static str {
+        "RAR, ASR"
+    }
+
     fn deliver(&self, notice: Notice) -> DeliveryFuture<'_> {
         Box::pin(async move {
             let Some(client) = SessionClient::read(&notice.data) else { return Delivery::Refused };

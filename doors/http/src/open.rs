@@ -14,6 +14,7 @@ use scurry_server::CoreAccess;
 use scurry_service::Service;
 use scurry_stores::{Engine, RespStore};
 use std::sync::Arc;
+use tokio::runtime::Handle;
 
 /// Niceness of the threads of a door in an engine's process, so that the engine's threads come first.
 const NICE: i32 = 5;
@@ -30,12 +31,16 @@ pub fn open(settings: Settings) -> Result<OpenDoor, OpenError> {
     let gate = Gate::new(&settings.front)?;
     let opening = Opening::listen(&settings.front, || {})?;
     let Settings { front, store, entities, nchf } = settings;
-    let store: Option<Arc<dyn Service>> = (!store.is_empty()).then(|| {
+    let resp_store = {
         let (user, password) = (entities.user.clone(), entities.password.clone());
-        Arc::new(RespStore::new(store, user, password, entities.patience)) as _
-    });
+        let (nodes, patience) = (store.clone(), entities.patience);
+        move || -> Arc<dyn Service> {
+            Arc::new(RespStore::new(nodes.clone(), user.clone(), password.clone(), patience))
+        }
+    };
+    let store = (!store.is_empty()).then(&resp_store);
     let entities = EntityStore::open(entities, opening.runtime());
-    let nchf = store.as_ref().map(|store| nchf_door(store, nchf)).transpose()?;
+    let nchf = store.as_ref().map(|store| nchf_door(store, |_| resp_store(), nchf)).transpose()?;
     let shared = Arc::new(Shared { entities, store, nchf: nchf.clone() });
     let serves = match (shared.store.is_some(), shared.entities.is_empty()) {
         (true, true) => "charging",
@@ -47,8 +52,13 @@ pub fn open(settings: Settings) -> Result<OpenDoor, OpenError> {
     Ok((opening.serve(&front, ways, traffic)?, nchf))
 }
 
-fn nchf_door(store: &Arc<dyn Service>, nchf: NchfPart) -> Result<Arc<NchfDoor>, NchfError> {
-    NchfDoor::new(Arc::clone(store), nchf.services, nchf.settings)
+/// Makes the door of 5G. Connections belong to the thread that has made them, so `events` makes a store of its own.
+fn nchf_door(
+    store: &Arc<dyn Service>,
+    events: impl FnOnce(&Handle) -> Arc<dyn Service>,
+    nchf: NchfPart,
+) -> Result<Arc<NchfDoor>, NchfError> {
+    NchfDoor::new(Arc::clone(store), events, nchf.services, nchf.settings)
 }
 
 /// Opens a door for the server in this process that `inside` belongs to. `diameter` is the Diameter door of the server,
@@ -66,7 +76,7 @@ pub fn open_beside(
     let opening = Opening::listen(front, lower_priority)?;
     let traffic = opening.traffic("charging");
     let store: Arc<dyn Service> = Arc::new(Engine::beside(&inside, opening.runtime()));
-    let nchf = nchf_door(&store, nchf)?;
+    let nchf = nchf_door(&store, |runtime| Arc::new(Engine::beside(&inside, runtime)), nchf)?;
     let parts = DoorParts { inside, store, diameter, nchf: Arc::clone(&nchf) };
     let ways = embedded_door::routes(parts, &gate, &traffic, opening.runtime());
     Ok((opening.serve(front, ways, traffic)?, nchf))

@@ -7,6 +7,14 @@ pub(crate) const DATA_LEN_MAX: usize = 256;
 /// First word.
 const PROTOCOL: &str = "nchf";
 
+/// Returns the URI at which the consumer of a session is notified. None if its DATA is not of this door.
+pub(crate) fn notify_uri(data: &[u8]) -> Option<&str> {
+    let mut words = std::str::from_utf8(data).ok()?.splitn(3, ' ');
+    let is_own = words.next()? == PROTOCOL;
+    let (_version, uri) = (words.next()?, words.next()?);
+    is_own.then_some(uri)
+}
+
 /// Returns the DATA of a session. It does not depend on the door that the request came to, so that a duplicate at another door is
 /// one. None if the consumer is not to be notified, or the URI is too long: the session is charged all the same.
 pub(crate) fn data(version: Version, notify_uri: Option<&str>) -> Option<Vec<u8>> {

@@ -1,12 +1,15 @@
 //! What the routes of the door share.
 
 use crate::metrics::Metrics;
-use crate::settings::{NchfError, NchfSettings};
+use crate::notices::Consumers;
+use crate::settings::{NchfError, NchfSettings, NotifySettings};
 use scurry_sbi::{TokenCheck, TokenKeys};
-use scurry_server::Exposition;
+use scurry_server::{Exposition, MetricKind};
 use scurry_service::Service;
 use scurry_service_table::ServiceTable;
+use scurry_session_notices::{NoticeCounters, NoticesThread};
 use std::sync::{Arc, PoisonError, RwLock};
+use tokio::runtime::Handle;
 
 /// The door to charging as 5G has it, before one store. It keeps nothing of a request that it has answered.
 pub struct NchfDoor {
@@ -15,22 +18,39 @@ pub struct NchfDoor {
     pub(crate) settings: NchfSettings,
     pub(crate) token_check: Option<Arc<TokenCheck>>,
     pub(crate) metrics: Metrics,
+    notices: Arc<NoticeCounters>,
+    _notices_thread: Option<NoticesThread>,
 }
 
 impl NchfDoor {
-    /// Charges requests in this store, by this table of services.
+    /// Charges requests in this store, by this table of services. `events` makes the store whose events are followed, on
+    /// the thread of notifications.
     ///
     /// # Errors
     /// When the settings are wrong, or a file that they name.
     pub fn new(
         store: Arc<dyn Service>,
+        events: impl FnOnce(&Handle) -> Arc<dyn Service>,
         table: ServiceTable,
         settings: NchfSettings,
     ) -> Result<Arc<NchfDoor>, NchfError> {
         let table = RwLock::new(Arc::new(table));
         let token_check = settings.token_check()?.map(Arc::new);
-        let metrics = Metrics::default();
-        Ok(Arc::new(NchfDoor { store, table, settings, token_check, metrics }))
+        let (metrics, notices) = (Metrics::default(), Arc::new(NoticeCounters::default()));
+        let client = settings.notify.as_ref().map(NotifySettings::client).transpose()?;
+        let start = |client| {
+            NoticesThread::start(events, Arc::new(Consumers(client)), Arc::clone(&notices))
+        };
+        let _notices_thread = client.map(start).transpose()?;
+        Ok(Arc::new(NchfDoor {
+            store,
+            table,
+            settings,
+            token_check,
+            metrics,
+            notices,
+            _notices_thread,
+        }))
     }
 
     /// Charges later requests by another table, and reads the keys of tokens again.
@@ -48,6 +68,13 @@ impl NchfDoor {
     /// Adds the counters of the door to a page of metrics.
     pub fn show(&self, page: &mut Exposition) {
         self.metrics.show(page);
+        let counts = self.notices.snapshot();
+        let help =
+            "Notifications of Nchf after a top-up or a change of status, by what became of them.";
+        page.metric("scurry_nchf_notices_total", MetricKind::Counter, help);
+        for (outcome, count) in counts.by_outcome() {
+            page.sample(&[("outcome", outcome)], count);
+        }
     }
 
     pub(crate) fn table(&self) -> Arc<ServiceTable> {

@@ -7,6 +7,7 @@ mod door;
 mod entry;
 mod event;
 mod metrics;
+mod notices;
 mod number;
 mod numbering;
 mod problem;
@@ -25,4 +26,4 @@ mod version;
 
 pub use door::NchfDoor;
 pub use routes::routes;
-pub use settings::{NchfError, NchfSettings};
+pub use settings::{NchfError, NchfSettings, NotifySettings};

@@ -2,8 +2,12 @@
 
 use crate::entry::GrantBound;
 use crate::request::Consumer;
+use scurry_sbi::client::{
+    AllowedTargets, Client, ClientSettings, ClientTlsError, ClientTlsFiles, TargetsError,
+};
 use scurry_sbi::{KeyError, OauthSettings, OauthSettingsError, TokenCheck, TokenKeys};
 use serde::Deserialize;
+use std::path::PathBuf;
 
 /// `[nchf]`. What is absent has its default.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -14,6 +18,22 @@ pub struct NchfSettings {
     pub int32_consumers: Vec<String>,
     /// Which access tokens open the door. Without it no token is asked for, and users are those of the door.
     pub oauth2: Option<OauthSettings>,
+    /// How consumers are notified. Without it none is.
+    pub notify: Option<NotifySettings>,
+}
+
+/// `[nchf.notify]`: which of the URIs that consumers name may be called, and how.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NotifySettings {
+    /// Host names, `*.domain`, IP addresses and networks, each with `:port` or without.
+    pub allowed: Vec<String>,
+    /// Roots of the certificates of consumers; by default those of the system.
+    pub ca: Option<PathBuf>,
+    /// Our certificate, for consumers that ask for one.
+    pub cert: Option<PathBuf>,
+    /// Its private key.
+    pub key: Option<PathBuf>,
 }
 
 /// Why the door cannot be opened, or its settings are not taken.
@@ -25,10 +45,29 @@ pub enum NchfError {
     /// A key cannot be read.
     #[error(transparent)]
     Key(#[from] KeyError),
+    /// An address of `[nchf.notify]` is wrong.
+    #[error(transparent)]
+    Targets(#[from] TargetsError),
+    /// A file of TLS in `[nchf.notify]` cannot be used.
+    #[error("[nchf.notify]: {0}")]
+    Tls(#[from] ClientTlsError),
+    /// The system refuses to start a thread.
+    #[error("the thread of notifications cannot be started: {0}")]
+    Thread(#[from] std::io::Error),
 }
 
 /// The scope of tokens for this service.
 const SCOPE: &str = "nchf-convergedcharging";
+
+impl NotifySettings {
+    /// Returns the client that notifies consumers.
+    pub(crate) fn client(&self) -> Result<Client, NchfError> {
+        let targets = AllowedTargets::parse("`allowed` of [nchf.notify]", &self.allowed)?;
+        let (ca, certificate, key) = (self.ca.clone(), self.cert.clone(), self.key.clone());
+        let tls = ClientTlsFiles { ca, certificate, key };
+        Ok(Client::new(&ClientSettings { tls, ..ClientSettings::new(targets) })?)
+    }
+}
 
 impl NchfSettings {
     /// Returns the check of access tokens. None if none is asked for.

@@ -149,7 +149,7 @@ fn two_doors_before_a_store_ask_for_the_same_thing_and_charge_once() {
 #[test]
 fn a_door_that_cannot_read_events_says_so() {
     let store = Process::with_settings("");
-    store.logged("no RAR, no ASR");
+    store.logged("no RAR, ASR");
     let door = Process::door_before(&store, "");
     door.logged("this server keeps none");
 }

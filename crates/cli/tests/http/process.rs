@@ -11,6 +11,8 @@ use std::thread;
 pub(crate) struct Process {
     child: Child,
     pub(crate) port: u16,
+    /// The lines until it was ready.
+    start: String,
     log: Arc<Mutex<String>>,
 }
 
@@ -70,7 +72,12 @@ impl Process {
                 line.clear();
             }
         });
-        Ok(Process { child, port, log: lines })
+        Ok(Process { child, port, start: said, log: lines })
+    }
+
+    /// Returns all lines that it has logged.
+    pub(crate) fn whole_log(&self) -> String {
+        format!("{}{}", self.start, self.log())
     }
 
     /// Returns the lines that it has logged since it was ready.

@@ -141,6 +141,11 @@ impl Door {
         self.process.signal(signal);
     }
 
+    /// Returns the lines logged so far, those before it was ready included.
+    pub(crate) fn whole_log(&self) -> String {
+        self.process.whole_log()
+    }
+
     /// Returns the lines logged so far.
     pub(crate) fn log(&self) -> String {
         self.process.log()

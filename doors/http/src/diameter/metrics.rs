@@ -23,13 +23,7 @@ pub(crate) fn show(view: &DoorView, page: &mut Exposition) {
 fn notices(counts: &NoticeCounts, page: &mut Exposition) {
     let help = "Requests to clients after a top-up or a change of status (RAR, ASR), by what became of them.";
     page.metric("scurry_diameter_notices_total", Counter, help);
-    for (outcome, count) in [
-        ("sent", counts.sent),
-        ("delivered", counts.delivered),
-        ("superseded", counts.superseded),
-        ("given_up", counts.given_up),
-        ("missed", counts.missed),
-    ] {
+    for (outcome, count) in counts.by_outcome() {
         page.sample(&[("outcome", outcome)], count);
     }
 }

@@ -1,10 +1,11 @@
 //! The thread that follows the store's events. Thousands of top-ups at once are as many events to be decoded, and no
 //! charging request waits for them.
 
-use crate::open_error::OpenError;
-use crate::peer_table::PeerTable;
+use crate::counts::NoticeCounters;
+use crate::follower::follow;
+use crate::notice::Notifier;
 use scurry_service::Service;
-use scurry_session_notices::{NoticeCounters, follow};
+use std::io;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -16,7 +17,7 @@ const TASKS_PATIENCE: Duration = Duration::from_secs(1);
 
 /// The thread. It ends when this is dropped.
 #[derive(Debug)]
-pub(crate) struct NoticesThread {
+pub struct NoticesThread {
     _stop: oneshot::Sender<()>,
     _thread: JoinHandle<()>,
 }
@@ -26,26 +27,24 @@ impl NoticesThread {
     ///
     /// # Errors
     /// When the system refuses to start a thread.
-    pub(crate) fn start(
+    pub fn start(
         store: impl FnOnce(&Handle) -> Arc<dyn Service>,
-        peers: Arc<PeerTable>,
+        notifier: Arc<dyn Notifier>,
         counters: Arc<NoticeCounters>,
-    ) -> Result<NoticesThread, OpenError> {
-        let runtime =
-            Builder::new_current_thread().enable_all().build().map_err(OpenError::Threads)?;
+    ) -> io::Result<NoticesThread> {
+        let runtime = Builder::new_current_thread().enable_all().build()?;
         let store = store(runtime.handle());
         let (stop, stopped) = oneshot::channel();
         let thread = thread::Builder::new().name("notices".to_owned()).spawn(move || {
             runtime.block_on(async {
                 tokio::select! {
-                    () = follow(store, peers, counters) => {}
+                    () = follow(store, notifier, counters) => {}
                     // An error means that the door was dropped.
                     _ = stopped => {}
                 }
             });
             runtime.shutdown_timeout(TASKS_PATIENCE);
-        });
-        let thread = thread.map_err(OpenError::Threads)?;
+        })?;
         Ok(NoticesThread { _stop: stop, _thread: thread })
     }
 }

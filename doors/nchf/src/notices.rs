@@ -1,0 +1,86 @@
+//! Notifications to consumers that the store's events lead to (TS 32.290, 5.2.2.4): REAUTHORIZATION after a top-up,
+//! ABORT_CHARGING when an account is suspended or closed.
+
+use crate::client_data;
+use axum::http::{HeaderMap, Method, StatusCode};
+use scurry_http::now;
+use scurry_ledger::ItemKey;
+use scurry_sbi::client::{Call, CallError, Client};
+use scurry_sbi::{CallbackType, SentHeaders};
+use scurry_session_notices::{Delivery, DeliveryFuture, Notice, NoticeAction, Notifier};
+use serde_json::{Value, json};
+
+/// Sends notifications by HTTP/2 to the URIs that consumers have named, as far as the settings allow these.
+pub(crate) struct Consumers(pub(crate) Client);
+
+impl Notifier for Consumers {
+    fn reaches(&self, data: &[u8]) -> bool {
+        client_data::notify_uri(data).is_some()
+    }
+
+    fn words(&self) -> &'static str {
+        "Nchf notifications"
+    }
+
+    fn deliver(&self, notice: Notice) -> DeliveryFuture<'_> {
+        Box::pin(async move {
+            let Some(uri) = client_data::notify_uri(&notice.data) else { return Delivery::Refused };
+            let body = body(&notice.action).to_string();
+            let call = Call {
+                method: Method::POST,
+                uri,
+                headers: headers(),
+                body: Some(("application/json", body.into())),
+            };
+            match self.0.send(call).await {
+                Ok(answer) => delivery(answer.status),
+                Err(error @ (CallError::Uri(_) | CallError::Refused(_))) => {
+                    tracing::warn!("a consumer is not notified: {error}");
+                    Delivery::Refused
+                }
+                Err(error) => {
+                    tracing::debug!("a notification has no answer: {error}");
+                    Delivery::Failed
+                }
+            }
+        })
+    }
+}
+
+fn headers() -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    let callback = CallbackType::new("Nchf_ConvergedCharging_Notify", None);
+    let sent = SentHeaders { callback: callback.as_ref(), ..SentHeaders::default() };
+    sent.write(&mut headers, u64::try_from(now().0).unwrap_or(0));
+    headers
+}
+
+/// Returns ChargingNotifyRequest (TS 32.291 clause 6.1.6.2.1.5).
+fn body(action: &NoticeAction) -> Value {
+    let keys = match action {
+        NoticeAction::End => return json!({ "notificationType": "ABORT_CHARGING" }),
+        NoticeAction::AskAgain(keys) => keys,
+    };
+    let groups = keys.iter().filter_map(|key| match key {
+        ItemKey::Number(group) => Some(json!({ "ratingGroup": group })),
+        ItemKey::Id(_) => None,
+    });
+    let details: Vec<Value> = groups.collect();
+    match details.is_empty() {
+        true => json!({ "notificationType": "REAUTHORIZATION" }),
+        false => {
+            json!({ "notificationType": "REAUTHORIZATION", "reauthorizationDetails": details })
+        }
+    }
+}
+
+fn delivery(status: StatusCode) -> Delivery {
+    match status {
+        status if status.is_success() => Delivery::Done,
+        // The consumer has no such session: it ends with its supervision time.
+        StatusCode::NOT_FOUND | StatusCode::GONE => Delivery::Done,
+        StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS => Delivery::Failed,
+        status if status.is_server_error() => Delivery::Failed,
+        _ => Delivery::Refused,
+    }
+}
