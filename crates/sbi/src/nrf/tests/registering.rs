@@ -318,6 +318,21 @@ async fn an_nrf_that_does_not_answer_does_not_hold_up_the_end() {
 }
 
 #[tokio::test]
+async fn a_profile_that_is_gone_already_is_deregistered() {
+    for (status, is_error) in [(StatusCode::NOT_FOUND, false), (StatusCode::FORBIDDEN, true)] {
+        let nrf = StandIn::start(move |request| match request.method {
+            Method::DELETE => answer(status, PROBLEM, "{}"),
+            _ => taken(request),
+        })
+        .await;
+        let running = Running::start(&[nrf.uri("")]);
+        running.wait("registered", |view| view.state == NrfState::Registered).await;
+        let view = running.stop().await;
+        assert_eq!((view.state, view.last_error.is_some()), (NrfState::Deregistered, is_error));
+    }
+}
+
+#[tokio::test]
 async fn a_registration_under_way_is_undone_at_the_end() {
     let nrf = StandIn::start_with(None, 0, taken).await;
     let running = Running::start(&[nrf.uri(""), nrf.uri("/second")]);
