@@ -1,6 +1,7 @@
 //! What TS 29.500 asks of requests of Nchf: access tokens of the NRF, and headers.
 
 use crate::charging_nchf::{RESOURCES, SUPI, post, request};
+use crate::nchf_notices::wait_until;
 use crate::node::{Node, forgetting};
 use crate::support::Door;
 use base64::Engine;
@@ -99,9 +100,8 @@ fn a_token_of_the_nrf_opens_the_door_and_no_other() {
     // The NRF has another key now.
     write_key(&path, &stranger);
     door.signal(Signal::SIGHUP);
-    while ask(&token(&stranger, &claims())).status == 401 {
-        std::thread::yield_now();
-    }
+    let is_taken = || ask(&token(&stranger, &claims())).status != 401;
+    wait_until("the new key is read", is_taken);
     assert_eq!(ask(&good).status, 401);
     let page = String::from_utf8(door.get("/metrics").1).expect("text");
     let refused =
