@@ -186,9 +186,9 @@ impl Http {
         eprintln!("listening on {}{tls}", door.address());
         let certificates = door.certificates();
         warn_of_certificates(&certificates);
-        let config = self.config;
+        let (config, reloaded) = (self.config, nchf.clone());
         let _waiting = hangups.each(move || {
-            if let (Some(path), Some(nchf)) = (&config, &nchf) {
+            if let (Some(path), Some(nchf)) = (&config, &reloaded) {
                 reload_nchf(path, nchf);
             }
             if let Some(path) = &users_file {
@@ -198,6 +198,9 @@ impl Http {
             read_certificates(certificates.iter());
         })?;
         signals.forever().next();
+        if let Some(nchf) = nchf {
+            nchf.deregister();
+        }
         door.close();
         Ok(())
     }

@@ -148,6 +148,7 @@ pub(crate) fn serve(
     .collect();
     warn_of_certificates(reloader.certificates().into_iter().chain(&of_doors));
     let of_diameter = diameter.as_ref().map(DiameterDoor::reloader);
+    let of_5g = nchf.clone();
     let waiting = hangups.map(|(hangups, again)| {
         hangups.each(move || {
             again.reload(&reloader, &of_doors);
@@ -155,7 +156,7 @@ pub(crate) fn serve(
             if let Some(reloader) = &of_diameter {
                 reload_diameter(path, reloader);
             }
-            if let Some(door) = &nchf {
+            if let Some(door) = &of_5g {
                 reload_nchf(path, door);
             }
         })
@@ -171,6 +172,9 @@ pub(crate) fn serve(
     let outcome = server.run().context("the event loop failed");
     if let Some(diameter) = diameter {
         diameter.close();
+    }
+    if let Some(nchf) = nchf {
+        nchf.deregister();
     }
     if let Some(door) = door {
         door.close();

@@ -74,6 +74,11 @@ impl Opening {
         Ok(Opening { runtime, listener, certificates, on_start })
     }
 
+    /// Returns the address that it listens on.
+    pub fn address(&self) -> SocketAddr {
+        self.listener.address
+    }
+
     /// Returns the runtime that will serve the door, for the tasks of its routes.
     pub fn runtime(&self) -> &Handle {
         self.runtime.handle()

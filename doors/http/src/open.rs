@@ -40,7 +40,10 @@ pub fn open(settings: Settings) -> Result<OpenDoor, OpenError> {
     };
     let store = (!store.is_empty()).then(&resp_store);
     let entities = EntityStore::open(entities, opening.runtime());
-    let nchf = store.as_ref().map(|store| nchf_door(store, |_| resp_store(), nchf)).transpose()?;
+    let nchf = store
+        .as_ref()
+        .map(|store| nchf_door(store, |_| resp_store(), nchf, opening.address().port()))
+        .transpose()?;
     let shared = Arc::new(Shared { entities, store, nchf: nchf.clone() });
     let serves = match (shared.store.is_some(), shared.entities.is_empty()) {
         (true, true) => "charging",
@@ -57,8 +60,9 @@ fn nchf_door(
     store: &Arc<dyn Service>,
     events: impl FnOnce(&Handle) -> Arc<dyn Service>,
     nchf: NchfPart,
+    port: u16,
 ) -> Result<Arc<NchfDoor>, NchfError> {
-    NchfDoor::new(Arc::clone(store), events, nchf.services, nchf.settings)
+    NchfDoor::new(Arc::clone(store), events, nchf.services, nchf.settings, port)
 }
 
 /// Opens a door for the server in this process that `inside` belongs to. `diameter` is the Diameter door of the server,
@@ -76,7 +80,12 @@ pub fn open_beside(
     let opening = Opening::listen(front, lower_priority)?;
     let traffic = opening.traffic("charging");
     let store: Arc<dyn Service> = Arc::new(Engine::beside(&inside, opening.runtime()));
-    let nchf = nchf_door(&store, |runtime| Arc::new(Engine::beside(&inside, runtime)), nchf)?;
+    let nchf = nchf_door(
+        &store,
+        |runtime| Arc::new(Engine::beside(&inside, runtime)),
+        nchf,
+        opening.address().port(),
+    )?;
     let parts = DoorParts { inside, store, diameter, nchf: Arc::clone(&nchf) };
     let ways = embedded_door::routes(parts, &gate, &traffic, opening.runtime());
     Ok((opening.serve(front, ways, traffic)?, nchf))

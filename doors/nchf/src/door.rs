@@ -1,14 +1,15 @@
 //! What the routes of the door share.
 
-use crate::metrics::Metrics;
+use crate::metrics::{self, Metrics};
 use crate::notices::Consumers;
+use crate::nrf_thread::NrfThread;
 use crate::settings::{NchfError, NchfSettings, NotifySettings};
 use scurry_sbi::{TokenCheck, TokenKeys};
 use scurry_server::{Exposition, MetricKind};
 use scurry_service::Service;
 use scurry_service_table::ServiceTable;
 use scurry_session_notices::{NoticeCounters, NoticesThread};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use tokio::runtime::Handle;
 
 /// The door to charging as 5G has it, before one store. It keeps nothing of a request that it has answered.
@@ -20,11 +21,13 @@ pub struct NchfDoor {
     pub(crate) metrics: Metrics,
     notices: Arc<NoticeCounters>,
     _notices_thread: Option<NoticesThread>,
+    /// None without a registration, or when it is over.
+    nrf_thread: Mutex<Option<NrfThread>>,
 }
 
 impl NchfDoor {
     /// Charges requests in this store, by this table of services. `events` makes the store whose events are followed, on
-    /// the thread of notifications.
+    /// the thread of notifications; `port` is the one that consumers send requests to.
     ///
     /// # Errors
     /// When the settings are wrong, or a file that they name.
@@ -33,6 +36,7 @@ impl NchfDoor {
         events: impl FnOnce(&Handle) -> Arc<dyn Service>,
         table: ServiceTable,
         settings: NchfSettings,
+        port: u16,
     ) -> Result<Arc<NchfDoor>, NchfError> {
         let table = RwLock::new(Arc::new(table));
         let token_check = settings.token_check()?.map(Arc::new);
@@ -42,6 +46,7 @@ impl NchfDoor {
             NoticesThread::start(events, Arc::new(Consumers(client)), Arc::clone(&notices))
         };
         let _notices_thread = client.map(start).transpose()?;
+        let nrf_thread = settings.registration(port)?.map(NrfThread::start).transpose()?;
         Ok(Arc::new(NchfDoor {
             store,
             table,
@@ -50,6 +55,7 @@ impl NchfDoor {
             metrics,
             notices,
             _notices_thread,
+            nrf_thread: Mutex::new(nrf_thread),
         }))
     }
 
@@ -65,8 +71,19 @@ impl NchfDoor {
         Ok(())
     }
 
+    /// Deregisters the door, before it closes. Blocks for about a second at most.
+    pub fn deregister(&self) {
+        let thread = self.nrf_thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(thread) = thread {
+            thread.end();
+        }
+    }
+
     /// Adds the counters of the door to a page of metrics.
     pub fn show(&self, page: &mut Exposition) {
+        if let Some(thread) = &*self.nrf_thread.lock().unwrap_or_else(PoisonError::into_inner) {
+            metrics::show_nrf(&thread.view(), page);
+        }
         self.metrics.show(page);
         let counts = self.notices.snapshot();
         let help =

@@ -8,6 +8,7 @@ mod entry;
 mod event;
 mod metrics;
 mod notices;
+mod nrf_thread;
 mod number;
 mod numbering;
 mod problem;

@@ -1,6 +1,7 @@
 //! Counters of the door.
 
 use crate::version::Version;
+use scurry_sbi::nrf::{NrfState, NrfView};
 use scurry_server::{Exposition, MetricKind};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -74,5 +75,25 @@ impl Metrics {
         let help = "Requests of Nchf whose sender did not wait for the answer any more.";
         let late = self.late.load(Ordering::Relaxed);
         page.single("scurry_nchf_late_total", MetricKind::Counter, help, late);
+    }
+}
+
+/// Adds the registration at an NRF to a page.
+pub(crate) fn show_nrf(view: &NrfView, page: &mut Exposition) {
+    let help = "1 for the state of the registration at an NRF.";
+    page.metric("scurry_nchf_nrf_state", MetricKind::Gauge, help);
+    for state in NrfState::ALL {
+        page.sample(&[("state", state.name())], u8::from(view.state == state));
+    }
+    let counts = &view.counts;
+    let help = "Registrations at an NRF, and heartbeats, by what became of them.";
+    page.metric("scurry_nchf_nrf_requests_total", MetricKind::Counter, help);
+    for (request, outcome, count) in [
+        ("registration", "taken", counts.registrations),
+        ("registration", "failed", counts.registrations_failed),
+        ("heartbeat", "taken", counts.heartbeats),
+        ("heartbeat", "failed", counts.heartbeats_failed),
+    ] {
+        page.sample(&[("request", request), ("outcome", outcome)], count);
     }
 }

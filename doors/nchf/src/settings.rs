@@ -5,6 +5,7 @@ use crate::request::Consumer;
 use scurry_sbi::client::{
     AllowedTargets, Client, ClientSettings, ClientTlsError, ClientTlsFiles, TargetsError,
 };
+use scurry_sbi::nrf::{NrfSection, NrfSettingsError, Registration};
 use scurry_sbi::{KeyError, OauthSettings, OauthSettingsError, TokenCheck, TokenKeys};
 use serde::Deserialize;
 use std::path::PathBuf;
@@ -20,6 +21,8 @@ pub struct NchfSettings {
     pub oauth2: Option<OauthSettings>,
     /// How consumers are notified. Without it none is.
     pub notify: Option<NotifySettings>,
+    /// Where the door is registered. Without it nowhere.
+    pub nrf: Option<NrfSection>,
 }
 
 /// `[nchf.notify]`: which of the URIs that consumers name may be called, and how.
@@ -51,8 +54,14 @@ pub enum NchfError {
     /// A file of TLS in `[nchf.notify]` cannot be used.
     #[error("[nchf.notify]: {0}")]
     Tls(#[from] ClientTlsError),
+    /// `[nchf.nrf]` is wrong.
+    #[error(transparent)]
+    Nrf(#[from] NrfSettingsError),
+    /// A file of TLS in `[nchf.nrf]` cannot be used.
+    #[error("[nchf.nrf]: {0}")]
+    NrfTls(ClientTlsError),
     /// The system refuses to start a thread.
-    #[error("the thread of notifications cannot be started: {0}")]
+    #[error("a thread of the door of 5G cannot be started: {0}")]
     Thread(#[from] std::io::Error),
 }
 
@@ -70,6 +79,13 @@ impl NotifySettings {
 }
 
 impl NchfSettings {
+    /// Returns the registration at an NRF. None if there is none. `port` is the one that the door listens on.
+    pub(crate) fn registration(&self, port: u16) -> Result<Option<Registration>, NchfError> {
+        let Some(section) = self.nrf.clone() else { return Ok(None) };
+        let settings = section.into_settings(Some(port))?;
+        Ok(Some(Registration::new(settings.client().map_err(NchfError::NrfTls)?, settings)))
+    }
+
     /// Returns the check of access tokens. None if none is asked for.
     pub(crate) fn token_check(&self) -> Result<Option<TokenCheck>, NchfError> {
         let Some(oauth) = &self.oauth2 else { return Ok(None) };

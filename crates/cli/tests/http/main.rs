@@ -45,6 +45,7 @@ mod proxy;
 mod random;
 mod ranges;
 mod restarts;
+mod stand_in;
 mod start_page;
 mod statuses;
 mod store;

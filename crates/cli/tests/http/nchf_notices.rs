@@ -1,68 +1,16 @@
-//! Notifications to consumers of Nchf. The consumer is a stand-in that speaks HTTP/2 by the library `h2`: no SMF that
-//! can be had here takes them.
+//! Notifications to consumers of Nchf.
 
 use crate::charging_nchf::{RESOURCES, SUPI, post, request};
 use crate::node::keeping;
+use crate::stand_in::StandIn;
 use crate::support::Door;
-use serde_json::{Value, json};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use serde_json::json;
 use std::thread;
 use std::time::Duration;
 
-const PATIENCE: Duration = Duration::from_secs(120);
 /// Bound and interval of looks.
 const LOOKS_MAX: usize = 2_400;
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-
-/// A consumer: what it was sent, by the path of the URI.
-struct Consumer {
-    port: u16,
-    received: Receiver<(String, Value)>,
-}
-
-impl Consumer {
-    /// Answers the first requests with these statuses, and all others with 204.
-    fn start(first: &'static [u16]) -> Consumer {
-        let (sender, received) = channel();
-        let (port_sender, port) = channel();
-        thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-            runtime.expect("a runtime").block_on(serve(port_sender, sender, first));
-        });
-        Consumer { port: port.recv_timeout(PATIENCE).expect("it listens"), received }
-    }
-
-    fn next(&self) -> (String, Value) {
-        self.received.recv_timeout(PATIENCE).expect("a notification")
-    }
-}
-
-async fn serve(port: Sender<u16>, sender: Sender<(String, Value)>, first: &'static [u16]) {
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("it listens");
-    port.send(listener.local_addr().expect("an address").port()).expect("the test waits");
-    let mut statuses = first.iter();
-    while let Ok((stream, _)) = listener.accept().await {
-        let Ok(mut connection) = h2::server::handshake(stream).await else { continue };
-        while let Some(Ok((request, mut respond))) = connection.accept().await {
-            let path = request.uri().path().to_owned();
-            let callback = &request.headers()["3gpp-sbi-callback"];
-            assert_eq!(callback, "Nchf_ConvergedCharging_Notify");
-            // The whole body is in one frame, which came with the request or comes next: the connection reads on meanwhile.
-            let mut body = request.into_body();
-            let data = tokio::select! {
-                data = body.data() => data,
-                _ = std::future::poll_fn(|task| connection.poll_closed(task)) => None,
-            };
-            let data = data.and_then(Result::ok).unwrap_or_default();
-            let status = statuses.next().copied().unwrap_or(204);
-            let answer = http::Response::builder().status(status).body(()).expect("an answer");
-            respond.send_response(answer, true).expect("it is sent");
-            if sender.send((path, serde_json::from_slice(&data).expect("JSON"))).is_err() {
-                return;
-            }
-        }
-    }
-}
 
 /// Waits until this holds.
 pub(crate) fn wait_until(what: &str, holds: impl Fn() -> bool) {
@@ -117,7 +65,7 @@ fn denied_session(door: &Door, charging_id: u32, uri: &str) -> String {
 fn a_consumer_is_told_of_a_top_up_and_of_a_suspension() {
     let nodes = keeping(1);
     // The first notification fails, and is sent again.
-    let consumer = Consumer::start(&[503]);
+    let consumer = StandIn::start(&[503]);
     let (_files, config) = settings(&format!("127.0.0.1:{}", consumer.port));
     let door = Door::charging(&nodes[0].address(), &["--config", &config]);
     logged(&door, "clients are asked again after a top-up (Nchf notifications)");
@@ -130,7 +78,9 @@ fn a_consumer_is_told_of_a_top_up_and_of_a_suspension() {
     assert_eq!(door.ask_once(&format!("POST {account}/top-ups"), "t1", top_up).status, 200);
     let again = json!({"notificationType": "REAUTHORIZATION", "reauthorizationDetails": [{"ratingGroup": 10}]});
     for _ in 0..2 {
-        assert_eq!(consumer.next(), ("/notify/one".to_owned(), again.clone()));
+        let received = consumer.next();
+        assert_eq!((&received.request[..], &received.body), ("POST /notify/one", &again));
+        assert_eq!(received.callback.as_deref(), Some("Nchf_ConvergedCharging_Notify"));
     }
     // It asks again, and is not told of a top-up that it does not need.
     let usage = json!([{"ratingGroup": 10, "requestedUnit": {"totalVolume": 100}}]);
@@ -140,7 +90,7 @@ fn a_consumer_is_told_of_a_top_up_and_of_a_suspension() {
     let suspended = r#"{"status":"suspended"}"#;
     assert_eq!(door.ask(&format!("PUT {account}/status"), &[], suspended).status, 200);
     let abort = json!({"notificationType": "ABORT_CHARGING"});
-    assert_eq!(consumer.next(), ("/notify/one".to_owned(), abort));
+    assert_eq!(consumer.next().body, abort);
     // Three were sent, and no other.
     wait_until("two are delivered", || metric(&door, "delivered") == 2);
     assert_eq!((metric(&door, "sent"), metric(&door, "given_up")), (3, 0));
@@ -150,7 +100,7 @@ fn a_consumer_is_told_of_a_top_up_and_of_a_suspension() {
 #[test]
 fn no_address_is_called_that_the_settings_do_not_allow() {
     let nodes = keeping(1);
-    let consumer = Consumer::start(&[]);
+    let consumer = StandIn::start(&[]);
     let (_files, config) = settings("10.0.0.0/8");
     let door = Door::charging(&nodes[0].address(), &["--config", &config]);
     logged(&door, "clients are asked again after a top-up (Nchf notifications)");

@@ -3,6 +3,7 @@
 use crate::charging_nchf::{RESOURCES, SUPI, post, request};
 use crate::nchf_notices::wait_until;
 use crate::node::{Node, forgetting};
+use crate::stand_in::StandIn;
 use crate::support::Door;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -10,6 +11,7 @@ use nix::sys::signal::Signal;
 use rcgen::{KeyPair, PKCS_ECDSA_P256_SHA256, SigningKey};
 use serde_json::{Value, json};
 use std::path::Path;
+use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 #[expect(clippy::disallowed_methods, reason = "tokens expire by the clock of the door")]
@@ -142,4 +144,61 @@ fn a_request_whose_sender_does_not_wait_gets_no_answer() {
     assert_eq!((again.status, again.header("Idempotency-Replayed")), (200, "true"));
     let page = String::from_utf8(door.get("/metrics").1).expect("text");
     assert!(page.contains("\nscurry_nchf_late_total 2\n"), "{page}");
+}
+
+#[test]
+fn the_door_is_registered_at_an_nrf_while_it_serves() {
+    let nrf = StandIn::start(&[201]);
+    let files = tempfile::tempdir().expect("a directory");
+    let id = "0b3c2d3e-0000-4000-8000-000000000002";
+    let settings = format!(
+        "[nchf.nrf]\nuri = ['http://127.0.0.1:{}']\ninstance_id = '{id}'\naddresses = ['127.0.0.1']\nheartbeat_s = 1\n\
+         supi_ranges = [{{ start = '001010000000001', end = '001010000000999' }}]\n",
+        nrf.port
+    );
+    let (_nodes, door) = open_with(&settings, files.path());
+    let uri = format!("/nnrf-nfm/v1/nf-instances/{id}");
+    let first = nrf.next();
+    assert_eq!(first.request, format!("PUT {uri}"));
+    assert_eq!(
+        (&first.body["nfType"], &first.body["nfStatus"]),
+        (&json!("CHF"), &json!("REGISTERED"))
+    );
+    let service = &first.body["nfServices"][0];
+    assert_eq!(service["serviceName"], "nchf-convergedcharging");
+    assert_eq!(service["ipEndPoints"][0]["port"], door.port());
+    assert_eq!(first.body["chfInfo"]["supiRangeList"][0]["start"], "001010000000001");
+    let beat = nrf.next();
+    assert_eq!(beat.request, format!("PATCH {uri}"));
+    wait_until("it is registered", || {
+        let page = String::from_utf8(door.get("/metrics").1).expect("text");
+        page.contains("scurry_nchf_nrf_state{state=\"registered\"} 1")
+    });
+    door.signal(Signal::SIGTERM);
+    while nrf.next().request != format!("DELETE {uri}") {}
+}
+
+#[test]
+fn wrong_settings_of_5g_are_told_at_the_start() {
+    for (settings, words) in [
+        ("[nchf]\nint32 = true\n", "int32"),
+        (
+            "[nchf.oauth2]\nkeys = ['/none.pem']\nissuers = ['a']\naudiences = ['CHF']\n",
+            "/none.pem",
+        ),
+        ("[nchf.oauth2]\nkeys = []\nissuers = ['a']\naudiences = ['CHF']\n", "`keys` is empty"),
+        ("[nchf.notify]\nallowed = ['10.0.0.0/99']\n", "10.0.0.0/99"),
+        ("[nchf.notify]\nallowed = []\ncert = 'a.pem'\n", "[nchf.notify]"),
+        ("[nchf.nrf]\nuri = ['http://127.0.0.1:1']\n", "instance_id"),
+    ] {
+        let files = tempfile::tempdir().expect("a directory");
+        let config = files.path().join("scurry.toml");
+        std::fs::write(&config, settings).expect("it is written");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_scurry"));
+        command.args(["http", "--listen", "127.0.0.1:0", "--store", "127.0.0.1:1", "--config"]);
+        let said = command.arg(&config).output().expect("it runs");
+        assert!(!said.status.success(), "{settings}");
+        let said = String::from_utf8_lossy(&said.stderr).into_owned();
+        assert!(said.contains(words), "{settings}: {said}");
+    }
 }
