@@ -33,6 +33,7 @@ mod log;
 mod log_failures;
 mod metrics;
 mod names;
+mod nchf_free5gc;
 mod nchf_notices;
 mod nchf_sbi;
 mod node;
