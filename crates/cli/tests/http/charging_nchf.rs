@@ -29,7 +29,7 @@ pub(crate) fn request(sequence: u32, second: u32, usage: &Value) -> Value {
         "invocationSequenceNumber": sequence,
         "chargingId": 4711,
         "multipleUnitUsage": usage,
-        "pDUSessionChargingInformation": {"pduSessionInformation": {"dnnId": "internet"}},
+        "pDUSessionChargingInformation": {"pduSessionInformation": {"pduSessionID": 1, "dnnId": "internet"}},
     })
 }
 

@@ -7,7 +7,7 @@ use crate::http2::curl;
 use crate::nchf_notices::wait_until;
 use crate::node::{Node, keeping};
 use crate::stand_in::StandIn;
-use crate::support::Door;
+use crate::support::{Door, record_nchf};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -63,11 +63,13 @@ impl<'a> Smf<'a> {
 
     /// Returns the status, the headers and the body of an answer.
     fn post(&self, path: &str, body: &Value) -> (String, Vec<String>, Value) {
-        let body = body.to_string();
-        let more = ["--header", "Content-Type: application/json", "--data-binary", &body];
+        let sent = &body.to_string();
+        let more = ["--header", "Content-Type: application/json", "--data-binary", sent];
         let (first, headers, body) = curl("--http2-prior-knowledge", &self.door.url(path), &more);
         let status = first.strip_prefix("http/2 ").expect("HTTP/2").to_owned();
-        (status, headers, serde_json::from_str(&body).unwrap_or_default())
+        let answer = serde_json::from_str(&body).unwrap_or_default();
+        record_nchf(path, sent, status.parse().expect("a status"), &answer);
+        (status, headers, answer)
     }
 
     /// Reports use of each UPF, twice, and takes the answer.

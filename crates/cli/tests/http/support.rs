@@ -3,7 +3,9 @@
 use crate::node::Node;
 use crate::process::Process;
 use nix::sys::signal::Signal;
-use serde_json::Value;
+use serde_json::{Value, json};
+use std::fs::OpenOptions;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread;
@@ -104,7 +106,9 @@ impl Door {
         };
         let mut answer = answer.expect("an answer");
         let text = answer.body_mut().read_to_vec().expect("a body");
-        let body = serde_json::from_slice(&text).unwrap_or_default();
+        let reply = serde_json::from_slice(&text).unwrap_or_default();
+        record_nchf(path, body, answer.status().as_u16(), &reply);
+        let body = reply;
         Reply { status: answer.status().as_u16(), headers: answer.headers().clone(), body }
     }
 
@@ -175,6 +179,27 @@ impl Door {
         }
         panic!("not {count} nodes are ready: {}", String::from_utf8_lossy(&status));
     }
+}
+
+/// Appends a request of Nchf and its answer to the file that SCURRY_NCHF_RECORDS names, for testing/nchf/validate.py.
+pub(crate) fn record_nchf(path: &str, request: &str, status: u16, answer: &Value) {
+    let Some(file) = std::env::var_os("SCURRY_NCHF_RECORDS") else { return };
+    let Some((_, rest)) = path.split_once("/nchf-convergedcharging/") else { return };
+    let version = rest.split('/').next().unwrap_or_default();
+    let has_failed = status >= 400;
+    // What was left out of a request was wrong on purpose.
+    let is_wrong = has_failed || answer.get("invocationResult").is_some();
+    let request: Value = serde_json::from_str(request).unwrap_or_default();
+    let schema = if has_failed { "ProblemDetails" } else { "ChargingDataResponse" };
+    let record = |schema, body: &Value, is_wrong: bool| {
+        json!({"schema": schema, "version": version, "body": body, "wrong": is_wrong}).to_string()
+    };
+    let mut lines = record("ChargingDataRequest", &request, is_wrong) + "\n";
+    if !answer.is_null() {
+        lines += &(record(schema, answer, false) + "\n");
+    }
+    let file = OpenOptions::new().create(true).append(true).open(file);
+    file.and_then(|mut file| file.write_all(lines.as_bytes())).expect("it is written");
 }
 
 /// Returns the path of schemathesis, in the version that scripts/install-tools.sh pins.
