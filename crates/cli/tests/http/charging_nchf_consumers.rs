@@ -127,7 +127,10 @@ fn a_consumer_without_charging_ids_is_served() {
         let members = sms.as_object_mut().expect("an object");
         members.remove("chargingId");
         members.remove("pDUSessionChargingInformation");
-        members.insert("sMSChargingInformation".to_owned(), json!({"messageReference": reference}));
+        members.insert(
+            "sMSChargingInformation".to_owned(),
+            json!({"messageReference": reference.to_string()}),
+        );
         members["nfConsumerIdentification"]["nodeFunctionality"] = json!("SMSF");
         sms
     };

@@ -1,6 +1,7 @@
 //! A stand-in for a function of a 5G core that the door calls: it speaks HTTP/2 by the library `h2`. No SMF and no NRF
 //! that can be had here take these calls.
 
+use crate::support::record;
 use serde_json::Value;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
@@ -61,7 +62,10 @@ async fn serve(port: Sender<u16>, sender: Sender<Received>, first: &'static [u16
             let status = statuses.next().copied().unwrap_or(204);
             let answer = http::Response::builder().status(status).body(()).expect("an answer");
             respond.send_response(answer, true).expect("it is sent");
-            let body = serde_json::from_slice(&data).unwrap_or_default();
+            let body: Value = serde_json::from_slice(&data).unwrap_or_default();
+            if body.get("notificationType").is_some() {
+                record("ChargingNotifyRequest", "v3", &body);
+            }
             if sender.send(Received { request: line, callback, body }).is_err() {
                 return;
             }

@@ -183,7 +183,6 @@ impl Door {
 
 /// Appends a request of Nchf and its answer to the file that SCURRY_NCHF_RECORDS names, for testing/nchf/validate.py.
 pub(crate) fn record_nchf(path: &str, request: &str, status: u16, answer: &Value) {
-    let Some(file) = std::env::var_os("SCURRY_NCHF_RECORDS") else { return };
     let Some((_, rest)) = path.split_once("/nchf-convergedcharging/") else { return };
     let version = rest.split('/').next().unwrap_or_default();
     let has_failed = status >= 400;
@@ -191,15 +190,20 @@ pub(crate) fn record_nchf(path: &str, request: &str, status: u16, answer: &Value
     let is_wrong = has_failed || answer.get("invocationResult").is_some();
     let request: Value = serde_json::from_str(request).unwrap_or_default();
     let schema = if has_failed { "ProblemDetails" } else { "ChargingDataResponse" };
-    let record = |schema, body: &Value, is_wrong: bool| {
-        json!({"schema": schema, "version": version, "body": body, "wrong": is_wrong}).to_string()
-    };
-    let mut lines = record("ChargingDataRequest", &request, is_wrong) + "\n";
-    if !answer.is_null() {
-        lines += &(record(schema, answer, false) + "\n");
+    if !is_wrong {
+        record("ChargingDataRequest", version, &request);
     }
+    if !answer.is_null() {
+        record(schema, version, answer);
+    }
+}
+
+/// Appends one body, of this schema and version, to the same file.
+pub(crate) fn record(schema: &str, version: &str, body: &Value) {
+    let Some(file) = std::env::var_os("SCURRY_NCHF_RECORDS") else { return };
+    let line = json!({"schema": schema, "version": version, "body": body}).to_string() + "\n";
     let file = OpenOptions::new().create(true).append(true).open(file);
-    file.and_then(|mut file| file.write_all(lines.as_bytes())).expect("it is written");
+    file.and_then(|mut file| file.write_all(line.as_bytes())).expect("it is written");
 }
 
 /// Returns the path of schemathesis, in the version that scripts/install-tools.sh pins.
