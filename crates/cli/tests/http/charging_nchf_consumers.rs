@@ -4,6 +4,7 @@ use crate::charging::open;
 use crate::charging_nchf::{
     RESOURCES, SUPI, bucket, post, request, sessions, subscriber, triggers,
 };
+use crate::http2::curl;
 use crate::support::{Door, Reply};
 use serde_json::{Value, json};
 
@@ -339,4 +340,48 @@ fn release_15_has_the_consumer_in_its_answers() {
     assert!(location.starts_with(resources), "{location}");
     let reply = post(&door, &format!("{location}/release"), &request(1, 1, &json!([])));
     assert_eq!(reply.status, 204);
+}
+
+#[test]
+fn a_body_that_cannot_be_read_has_its_cause() {
+    let (_nodes, door) = open();
+    subscriber(&door);
+    let good = request(0, 0, &json!([{"ratingGroup": 10, "requestedUnit": {"totalVolume": 5}}]))
+        .to_string();
+    let repeated = good.replacen('{', r#"{"chargingId":1,"#, 1);
+    let float =
+        good.replace(r#""invocationSequenceNumber":0"#, r#""invocationSequenceNumber":1e3"#);
+    let long = format!("{good}{}", " ".repeat(256 * 1024 + 1 - good.len()));
+    for (body, status, cause) in [
+        ("{", 400, "INVALID_MSG_FORMAT"),
+        ("[]", 400, "INVALID_MSG_FORMAT"),
+        (&repeated, 400, "MANDATORY_IE_INCORRECT"),
+        (&float, 400, "MANDATORY_IE_INCORRECT"),
+        (&long, 413, "INVALID_MSG_FORMAT"),
+    ] {
+        let reply = door.ask(RESOURCES, &[], body);
+        let shown = &body[..body.len().min(60)];
+        assert_eq!(
+            (reply.status, &reply.body["cause"]),
+            (status, &json!(cause)),
+            "{shown}: {}",
+            reply.body
+        );
+    }
+    let files = tempfile::tempdir().expect("a directory");
+    let file = files.path().join("body");
+    let latin: Vec<u8> = good.bytes().map(|byte| if byte == b'F' { 0xe9 } else { byte }).collect();
+    std::fs::write(&file, latin).expect("it is written");
+    let data = format!("@{}", file.display());
+    let url = door.url("/nchf-convergedcharging/v3/chargingdata");
+    let more = ["--header", "Content-Type: application/json", "--data-binary", &data];
+    let (status, _, body) = curl("--http2-prior-knowledge", &url, &more);
+    assert_eq!(status, "http/2 400", "{body}");
+    assert!(body.contains("invalid unicode code point"), "{body}");
+    // A number with an exponent is no volume: it is left out.
+    let volume = good.replace(r#""totalVolume":5"#, r#""totalVolume":1e3"#);
+    let reply = door.ask(RESOURCES, &[], &volume);
+    assert_eq!(reply.status, 201, "{}", reply.body);
+    let param = &reply.body["invocationResult"]["error"]["invalidParams"][0]["param"];
+    assert_eq!(param, "/multipleUnitUsage/0/requestedUnit/totalVolume");
 }
