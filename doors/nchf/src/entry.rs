@@ -129,6 +129,8 @@ struct EntryReader<'a> {
 impl EntryReader<'_> {
     /// Returns the entry of a service whose row in the table says what it is measured in.
     fn by_table(&mut self, rating_group: u32, terms: Option<Arc<ServiceTerms>>) -> Entry {
+        // Nchf has no units of money, so such a row is none for it.
+        let terms = terms.filter(|terms| UnitKind::of(terms.measure).is_some());
         let kind = terms.as_ref().and_then(|terms| UnitKind::of(terms.measure));
         let order: Vec<UnitKind> = kind.into_iter().collect();
         let used = kind.and_then(|kind| self.used(&order, kind));

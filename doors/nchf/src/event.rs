@@ -1,7 +1,7 @@
 //! Requests without a session: units that are debited at once (IEC), and use that has happened (PEC).
 
 use crate::entry::Entries;
-use crate::problem::{denied, failed, uncountable};
+use crate::problem::{denied, failed, missing, uncountable};
 use crate::request::EventKind;
 use crate::session_command::ITEMS_MAX;
 use scurry_http::Problem;
@@ -77,6 +77,18 @@ impl Event<'_> {
 /// Returns what is debited: of an immediate event the requested units, of one that has happened the used ones.
 fn amounts(kind: EventKind, entries: &Entries) -> Result<Vec<ItemAmount>, Problem> {
     let mut amounts = Vec::<ItemAmount>::new();
+    for (number, entry) in entries.entries.iter().enumerate() {
+        let (has_use, asks) =
+            (entry.has_use(), entry.asked().any(|asked| asked.requested.is_some()));
+        let (member, is_wrong) = match kind {
+            EventKind::Immediate => ("requestedUnit", has_use && !asks),
+            EventKind::Post => ("usedUnitContainer", asks && !has_use),
+        };
+        if is_wrong {
+            let place = format!("/multipleUnitUsage/{number}/{member}");
+            return Err(missing(&place, "is what an event of this type is about"));
+        }
+    }
     for asked in entries.asked() {
         let amount = match kind {
             EventKind::Immediate => asked.amount(),

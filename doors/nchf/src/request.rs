@@ -122,7 +122,8 @@ impl ChargingDataRequest {
         let wrong = || incorrect("/invocationTimeStamp", "is not a date-time of RFC 3339");
         let time = OffsetDateTime::parse(&self.invocation_time_stamp, &Rfc3339);
         let time_ns = time.map_err(|_| wrong())?.unix_timestamp_nanos();
-        i64::try_from(time_ns.div_euclid(1_000_000)).map_err(|_| wrong())
+        // A time before 1970 is no time of a request.
+        i64::try_from(time_ns.div_euclid(1_000_000)).ok().filter(|ms| *ms >= 0).ok_or_else(wrong)
     }
 
     /// Returns which event the request is. None for one of a session.

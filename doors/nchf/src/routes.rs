@@ -74,7 +74,7 @@ async fn create(
     let number = request.invocation_sequence_number;
     if let Some(event) = request.event()? {
         door.metrics.asked(version, Operation::Event);
-        let name = session.id();
+        let name = session.of_event(number);
         let asked = Event { kind: event, name: &name, number, subscriber: &subscriber };
         let is_replayed = asked.charge(&*door.store, &entries).await?;
         let is_debit = event == EventKind::Immediate;

@@ -85,7 +85,13 @@ impl SessionCommand<'_> {
             let used = items.iter().filter(|item| item.used.is_some_and(|used| used > 0));
             let used: Vec<_> =
                 used.map(|item| ItemRequest { requested: None, min: None, ..*item }).collect();
-            let session = format!("{}/{number}", self.session);
+            // Named after the request, so that no other one is taken for it.
+            let step = match self.step {
+                SessionStep::Reserve => "create",
+                SessionStep::Update => "update",
+                SessionStep::Terminate => "release",
+            };
+            let session = format!("{}/{step}-{}-{number}", self.session, self.number);
             let command = SessionCommand {
                 session: &session,
                 step: SessionStep::Terminate,

@@ -2,6 +2,7 @@
 //! and counts its charging ids from 1 again, has another.
 
 use crate::request::ChargingDataRequest;
+use serde_json::{Map, Value};
 use xxhash_rust::xxh3::xxh3_128;
 
 /// Id of a session: `nchf-`, the digest of what names it but the time, and the time of its Create.
@@ -15,13 +16,13 @@ pub(crate) struct SessionName {
 const PREFIX: &str = "nchf-";
 
 impl SessionName {
-    /// Returns the name of a Create, or of an event. `body` is the request as it came: without a charging id, it alone
-    /// tells one request from another.
+    /// Returns the name of a Create. `body` is the request as it came: without a charging id, it alone tells one request
+    /// from another.
     pub(crate) fn of(request: &ChargingDataRequest, created_ms: i64, body: &[u8]) -> SessionName {
         let consumer = &request.nf_consumer_identification;
         let charging_id = match request.charging_id() {
             Some(charging_id) => charging_id,
-            None => format!("-{:032x}", xxh3_128(body)),
+            None => format!("-{:032x}", digest_of_body(body)),
         };
         let pdu_session = request.pdu_session_id().map(|id| id.to_string()).unwrap_or_default();
         let mut text = Vec::new();
@@ -31,6 +32,11 @@ impl SessionName {
             text.extend_from_slice(part.as_bytes());
         }
         SessionName { digest: xxh3_128(&text), created_ms }
+    }
+
+    /// Returns the transaction id of an event with this number.
+    pub(crate) fn of_event(&self, number: u32) -> String {
+        format!("{}-{number}", self.id())
     }
 
     /// Returns the id of the ledger's session.
@@ -54,4 +60,12 @@ impl SessionName {
     pub(crate) fn is_of_same(&self, other: &SessionName) -> bool {
         self.digest == other.digest
     }
+}
+
+/// Returns the digest of a body without what differs when it is sent again.
+fn digest_of_body(body: &[u8]) -> u128 {
+    let mut members: Map<String, Value> = serde_json::from_slice(body).unwrap_or_default();
+    members.remove("retransmissionIndicator");
+    members.remove("invocationTimeStamp");
+    xxh3_128(&serde_json::to_vec(&members).unwrap_or_default())
 }
