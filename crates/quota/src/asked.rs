@@ -30,9 +30,16 @@ impl<'a> Asked<'a> {
     }
 
     /// Returns how much the store is asked for. None if nothing is requested.
-    pub fn amount(&self) -> Option<i64> {
+    pub(crate) fn amount(&self) -> Option<i64> {
         let terms = self.charged()?;
         self.requested.map(|requested| terms.amount(Some(requested)))
+    }
+
+    /// Returns how much an event debits: what it asks for, or the grant if the client leaves it to the server. None if
+    /// nothing is requested.
+    pub fn debit(&self) -> Option<i64> {
+        let terms = self.charged()?;
+        self.requested.map(|asked| if asked > 0 { asked } else { terms.grant })
     }
 
     /// Reports whether the session stays open if all services that are charged are denied at its start: this one goes on

@@ -1,7 +1,7 @@
 //! Requests without a session: units that are debited at once (IEC), and use that has happened (PEC).
 
 use crate::entry::Entries;
-use crate::problem::{denied, failed, missing, uncountable};
+use crate::problem::{call_failed, denied, failed, missing, uncountable};
 use crate::request::EventKind;
 use crate::session_command::ITEMS_MAX;
 use scurry_http::Problem;
@@ -30,31 +30,37 @@ impl Event<'_> {
         if amounts.is_empty() {
             return Ok(false);
         }
-        if amounts.len() > ITEMS_MAX {
+        // Units that are asked for are debited all or none; use that has happened is debited, however much it is.
+        if amounts.len() > ITEMS_MAX && self.kind == EventKind::Immediate {
             return Err(uncountable());
         }
-        let request = |account: &[u8], _: bool| match self.kind {
-            EventKind::Immediate => {
-                let txn = self.name.as_bytes();
-                Request::write(account, &Command::DebitItems { txn, items: &amounts })
+        let mut is_replayed = true;
+        for (number, amounts) in amounts.chunks(ITEMS_MAX).enumerate() {
+            let name =
+                if number == 0 { self.name.to_owned() } else { format!("{}/{number}", self.name) };
+            let request = |account: &[u8], _: bool| match self.kind {
+                EventKind::Immediate => {
+                    let txn = name.as_bytes();
+                    Request::write(account, &Command::DebitItems { txn, items: amounts })
+                }
+                EventKind::Post => self.settle(account, &name, amounts),
+            };
+            let called = self.subscriber.call(store, Step::First, request).await.map_err(failed)?;
+            let Reply::Answer(answered) = called.reply else {
+                return Err(call_failed(CallError::WrongShape));
+            };
+            let code = answered.code();
+            // The account's overrun policy decides of use that has happened, also if the account is suspended.
+            if code.kind() == CodeKind::Denial && self.kind == EventKind::Immediate {
+                return Err(denied(code));
             }
-            EventKind::Post => self.settle(account, &amounts),
-        };
-        let called = self.subscriber.call(store, Step::First, request).await.map_err(failed)?;
-        let Reply::Answer(answered) = called.reply else {
-            return Err(crate::problem::call_failed(CallError::WrongShape));
-        };
-        // Use that has happened is debited as far as the account's overrun policy takes it, also of one that is suspended.
-        match answered.code() {
-            code if code.kind() == CodeKind::Denial && self.kind == EventKind::Immediate => {
-                Err(denied(code))
-            }
-            _ => Ok(answered.replayed),
+            is_replayed &= answered.replayed;
         }
+        Ok(is_replayed)
     }
 
     /// Returns the command that debits use once: it ends a session that nothing has opened.
-    fn settle(&self, account: &[u8], amounts: &[ItemAmount]) -> Request {
+    fn settle(&self, account: &[u8], name: &str, amounts: &[ItemAmount]) -> Request {
         let used = amounts.iter().map(|amount| ItemRequest {
             key: amount.key,
             unit: amount.unit,
@@ -64,7 +70,7 @@ impl Event<'_> {
         });
         let items: Vec<ItemRequest> = used.collect();
         let command = SessionStep::Terminate.command(SessionRequest {
-            session: self.name.as_bytes(),
+            session: name.as_bytes(),
             request: self.number,
             options: SessionOptions { late_use: true, ..SessionOptions::default() },
             blob: None,
@@ -91,7 +97,7 @@ fn amounts(kind: EventKind, entries: &Entries) -> Result<Vec<ItemAmount>, Proble
     }
     for asked in entries.asked() {
         let amount = match kind {
-            EventKind::Immediate => asked.amount(),
+            EventKind::Immediate => asked.debit(),
             EventKind::Post => asked.used,
         };
         let (Some(terms), Some(key), Some(amount)) =

@@ -4,7 +4,9 @@
 
 /// Lowest number by time. Numbers of consumers below it are taken as they are.
 const BY_TIME: u32 = 1 << 24;
-/// How long numbers by time are one for each ms since the Create, ms; 24 days. Later they are one for each second.
+/// How long before the Create a request may be, by its time, ms; 12 days: the clock of its consumer was set back.
+const BEFORE_MS: i64 = 1 << 30;
+/// How long numbers by time are one for each ms from then on, ms; 24 days. Later they are one for each second.
 const FINE_MS: u64 = 1 << 31;
 /// Most requests of one ms, or later of one second.
 const SAME_TIME_MAX: u32 = 16;
@@ -20,16 +22,22 @@ pub(crate) struct Numbering {
 
 impl Numbering {
     /// Returns the numbers of a request: `number` and `time_ms` are its own, `created` and `created_ms` are those of the
-    /// Create.
-    pub(crate) fn new(number: u32, time_ms: i64, created: u32, created_ms: i64) -> Numbering {
-        let age_ms = u64::try_from(time_ms.saturating_sub(created_ms)).unwrap_or(0);
+    /// Create. None if the time is too long before the Create.
+    pub(crate) fn new(
+        number: u32,
+        time_ms: i64,
+        created: u32,
+        created_ms: i64,
+    ) -> Option<Numbering> {
+        let age_ms = time_ms.saturating_sub(created_ms).saturating_add(BEFORE_MS);
+        let age_ms = u64::try_from(age_ms).ok()?;
         let steps = match age_ms.checked_sub(FINE_MS) {
             None => age_ms,
             Some(more_ms) => FINE_MS + more_ms / 1_000,
         };
         let steps = u32::try_from(steps).unwrap_or(u32::MAX);
         let counted = (number != created && number < BY_TIME).then_some(number);
-        Numbering { counted, by_time: BY_TIME.saturating_add(steps) }
+        Some(Numbering { counted, by_time: BY_TIME.saturating_add(steps) })
     }
 
     /// Returns the numbers by time, of which the first is taken that no other request has.
@@ -55,16 +63,21 @@ mod tests {
 
     #[test]
     fn numbers_by_time_rise_with_the_time_and_are_above_those_that_are_counted() {
-        let of = |time_ms| Numbering::new(0, time_ms, 0, 1_000).by_time().next().expect("one");
+        let numbering =
+            |number, time_ms| Numbering::new(number, time_ms, 0, 1_000).expect("in time");
+        let of = |time_ms| numbering(0, time_ms).by_time().next().expect("one");
         let day_ms = 86_400_000;
-        let times = [1_000, 1_001, 1_500, day_ms, 24 * day_ms, 26 * day_ms, 10_000 * day_ms];
+        let times =
+            [-day_ms, 999, 1_000, 1_001, 1_500, day_ms, 10 * day_ms, 26 * day_ms, 10_000 * day_ms];
         assert!(times.windows(2).all(|pair| of(pair[0]) < of(pair[1])), "{:?}", times.map(of));
-        assert_eq!((of(0), of(1_000), of(1_001)), (BY_TIME, BY_TIME, BY_TIME + 1));
-        assert_eq!(Numbering::new(3, 1_000, 0, 0).counted, Some(3));
-        assert_eq!(Numbering::new(7, 1_000, 7, 0).counted, None, "the number of the Create");
-        assert_eq!(Numbering::new(BY_TIME, 1_000, 0, 0).counted, None);
+        let first = 1_000 - BEFORE_MS;
+        assert_eq!((of(first), of(first + 1)), (BY_TIME, BY_TIME + 1));
+        assert_eq!(Numbering::new(0, first - 1, 0, 1_000), None, "too long before");
+        assert_eq!(numbering(3, 1_000).counted, Some(3));
+        assert_eq!(numbering(0, 1_000).counted, None, "the number of the Create");
+        assert_eq!(numbering(BY_TIME, 1_000).counted, None);
         assert_eq!((Numbering::of_create(5), Numbering::of_create(BY_TIME)), (5, 0));
-        let last = Numbering::new(0, i64::MAX, 0, 0);
+        let last = numbering(0, i64::MAX);
         assert_eq!(last.by_time().collect::<Vec<_>>(), [u32::MAX], "it does not overflow");
     }
 }

@@ -115,7 +115,7 @@ impl<'a> ChargingDataResponse<'a> {
         is_debit: bool,
     ) -> ChargingDataResponse<'a> {
         let information = entries.entries.iter().map(|entry| {
-            let amount = entry.asked().next().and_then(|asked| asked.amount());
+            let amount = entry.asked().next().and_then(|asked| asked.debit());
             let granted = amount.filter(|_| is_debit).unwrap_or(0);
             let share = Share { code: Code::Ok, granted, is_final: false };
             MultipleUnitInformation {

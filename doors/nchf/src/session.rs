@@ -2,7 +2,7 @@
 
 use crate::entry::Entries;
 use crate::numbering::Numbering;
-use crate::problem::{call_failed, denied, failed, uncountable};
+use crate::problem::{call_failed, denied, failed, incorrect, uncountable};
 use crate::reference::Reference;
 use crate::request::ChargingDataRequest;
 use crate::session_command::{Charged, SessionCommand};
@@ -115,12 +115,22 @@ impl Later<'_> {
         entries: &Entries,
     ) -> Result<(Items, Charged), Problem> {
         let items = items_of(self.step, entries)?;
-        let charged = self.ask(store, &items).await.map_err(call_failed)?;
+        let Reference { session, number: created, .. } = self.reference;
+        let numbering = Numbering::new(self.number, self.time_ms, *created, session.created_ms);
+        let numbering = numbering.ok_or_else(|| {
+            incorrect("/invocationTimeStamp", "is more than 12 days before that of the Create")
+        })?;
+        let charged = self.ask(store, &items, numbering).await.map_err(call_failed)?;
         Ok((items, charged))
     }
 
-    async fn ask(&self, store: &dyn Service, items: &Items) -> Result<Charged, CallError> {
-        let Reference { account, session, number: created, .. } = self.reference;
+    async fn ask(
+        &self,
+        store: &dyn Service,
+        items: &Items,
+        numbering: Numbering,
+    ) -> Result<Charged, CallError> {
+        let Reference { account, session, .. } = self.reference;
         let id = session.id();
         let command = |number| SessionCommand {
             session: &id,
@@ -129,13 +139,12 @@ impl Later<'_> {
             options: SessionOptions { late_use: true, ..SessionOptions::default() },
             data: None,
         };
-        let numbering = Numbering::new(self.number, self.time_ms, *created, session.created_ms);
         if let Some(counted) = numbering.counted {
             match command(counted).ask(store, account, items.as_slice()).await {
                 Err(error) if is_rejected(&error, Code::RequestMismatch) => {}
                 Err(error)
                     if is_rejected(&error, Code::OutOfWindow)
-                        && self.is_by_time(store, &id).await? => {}
+                        && Numbering::is_by_time(self.last_request(store, &id).await?) => {}
                 outcome => return outcome,
             }
         }
@@ -147,17 +156,35 @@ impl Later<'_> {
                 _ => break,
             }
         }
-        outcome
+        match outcome {
+            // The clock was set back. A release of a session that is open is no copy of one, so it is executed as the last.
+            Err(error)
+                if self.step == SessionStep::Terminate
+                    && is_rejected(&error, Code::OutOfWindow) =>
+            {
+                match self.last_request(store, &id).await? {
+                    Some(last) => {
+                        command(last.saturating_add(1)).ask(store, account, items.as_slice()).await
+                    }
+                    None => Err(error),
+                }
+            }
+            outcome => outcome,
+        }
     }
 
-    /// Reports whether earlier requests of the session are numbered by time.
-    async fn is_by_time(&self, store: &dyn Service, session: &str) -> Result<bool, CallError> {
+    /// Returns the highest request number of the session. None if it is not open.
+    async fn last_request(
+        &self,
+        store: &dyn Service,
+        session: &str,
+    ) -> Result<Option<u32>, CallError> {
         let account = self.reference.account.as_bytes().to_vec();
         let session = session.as_bytes().to_vec();
         match store.call(Request::Read(Read::Session { account, session })).await {
-            Ok(Reply::Session(view)) => Ok(Numbering::is_by_time(view.last_request)),
+            Ok(Reply::Session(view)) => Ok(view.last_request),
             Ok(_) => Err(CallError::WrongShape),
-            Err(error) if is_rejected(&error, Code::UnknownSession) => Ok(false),
+            Err(error) if is_rejected(&error, Code::UnknownSession) => Ok(None),
             Err(error) => Err(error),
         }
     }

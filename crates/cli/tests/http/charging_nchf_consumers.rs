@@ -70,6 +70,13 @@ fn requests_of_one_moment_with_one_number_are_several() {
         }
     }
     assert_eq!(consumed_and_held(&door), (60, 1_000));
+    // Milliseconds are moments of their own.
+    for ms in 1..=20 {
+        let mut body = request(0, 2, &used(10));
+        body["invocationTimeStamp"] = json!(format!("2026-01-01T12:00:02.{ms:03}Z"));
+        assert_eq!(post(&door, &update, &body).status, 200);
+    }
+    assert_eq!(consumed_and_held(&door), (260, 1_000));
 }
 
 #[test]
@@ -406,4 +413,62 @@ fn a_body_that_cannot_be_read_has_its_cause() {
     assert_eq!(reply.status, 201, "{}", reply.body);
     let param = &reply.body["invocationResult"]["error"]["invalidParams"][0]["param"];
     assert_eq!(param, "/multipleUnitUsage/0/requestedUnit/totalVolume");
+}
+
+#[test]
+fn requests_before_the_time_of_their_create_are_charged_once_each() {
+    let (_nodes, door) = open();
+    subscriber(&door);
+    let first = create(&door, &request(0, 59, &json!([])));
+    let update = format!("{}/update", location(&first));
+    // All report the same: only their times tell them apart.
+    for second in 1..=20 {
+        for replayed in ["", "true"] {
+            let reply = post(&door, &update, &request(0, second, &used(50)));
+            assert_eq!((reply.status, reply.header("Idempotency-Replayed")), (200, replayed));
+        }
+    }
+    assert_eq!(consumed_and_held(&door), (1_000, 1_000));
+    let mut early = request(0, 1, &used(50));
+    early["invocationTimeStamp"] = json!("2025-01-01T12:00:00Z");
+    let reply = post(&door, &update, &early);
+    assert_eq!(
+        (reply.status, &reply.body["invalidParams"][0]["param"]),
+        (400, &json!("/invocationTimeStamp"))
+    );
+}
+
+#[test]
+fn a_release_ends_a_session_whatever_its_clock_says() {
+    let (_nodes, door) = open();
+    subscriber(&door);
+    let first = create(&door, &request(0, 0, &json!([])));
+    let update = format!("{}/update", location(&first));
+    for second in (2..=50).step_by(2) {
+        assert_eq!(post(&door, &update, &request(0, second, &used(10))).status, 200);
+    }
+    // The clock was set back to a time that the window has passed.
+    let release = format!("{}/release", location(&first));
+    let reply = post(&door, &release, &request(0, 2, &used(7)));
+    assert_eq!(reply.status, 204, "{}", reply.body);
+    assert_eq!((consumed_and_held(&door), sessions(&door)), ((257, 0), 0));
+    // A copy is not charged.
+    post(&door, &release, &request(0, 2, &used(7)));
+    assert_eq!(consumed_and_held(&door), (257, 0));
+}
+
+#[test]
+fn an_event_of_many_rating_groups_is_debited_whole() {
+    let (_nodes, door) = open();
+    subscriber(&door);
+    let entries = (1..=150).map(|group| {
+        json!({"ratingGroup": group, "usedUnitContainer": [{"localSequenceNumber": 0, "totalVolume": 3}]})
+    });
+    let mut event = request(0, 0, &entries.collect());
+    event["oneTimeEvent"] = json!(true);
+    event["oneTimeEventType"] = json!("PEC");
+    for replayed in ["", "true"] {
+        assert_eq!(create(&door, &event).header("Idempotency-Replayed"), replayed);
+    }
+    assert_eq!(consumed_and_held(&door), (450, 0));
 }
