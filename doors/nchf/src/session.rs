@@ -130,57 +130,67 @@ impl Later<'_> {
         items: &Items,
         numbering: Numbering,
     ) -> Result<Charged, CallError> {
-        let Reference { account, session, .. } = self.reference;
-        let id = session.id();
-        let command = |number| SessionCommand {
-            session: &id,
-            step: self.step,
-            number,
-            options: SessionOptions { late_use: true, ..SessionOptions::default() },
-            data: None,
-        };
+        let outcome = self.ask_numbered(store, items, numbering).await;
+        let is_release = self.step == SessionStep::Terminate;
+        let Err(error) = outcome else { return outcome };
+        if !(is_release && is_rejected(&error, Code::OutOfWindow)) {
+            return Err(error);
+        }
+        // A release of a session that is open is no copy of one, so it is executed as the last request.
+        match self.last_request(store).await? {
+            Some(last) => self.ask_as(store, items, last.saturating_add(1)).await,
+            None => Err(error),
+        }
+    }
+
+    /// Asks with the first number that no other request has.
+    async fn ask_numbered(
+        &self,
+        store: &dyn Service,
+        items: &Items,
+        numbering: Numbering,
+    ) -> Result<Charged, CallError> {
         if let Some(counted) = numbering.counted {
-            match command(counted).ask(store, account, items.as_slice()).await {
+            match self.ask_as(store, items, counted).await {
                 Err(error) if is_rejected(&error, Code::RequestMismatch) => {}
                 Err(error)
                     if is_rejected(&error, Code::OutOfWindow)
-                        && Numbering::is_by_time(self.last_request(store, &id).await?) => {}
+                        && Numbering::is_by_time(self.last_request(store).await?) => {}
                 outcome => return outcome,
             }
         }
         let mut outcome = Err(CallError::WrongShape);
         for number in numbering.by_time() {
-            outcome = command(number).ask(store, account, items.as_slice()).await;
+            outcome = self.ask_as(store, items, number).await;
             match &outcome {
                 Err(error) if is_rejected(error, Code::RequestMismatch) => {}
                 _ => break,
             }
         }
-        match outcome {
-            // The clock was set back. A release of a session that is open is no copy of one, so it is executed as the last.
-            Err(error)
-                if self.step == SessionStep::Terminate
-                    && is_rejected(&error, Code::OutOfWindow) =>
-            {
-                match self.last_request(store, &id).await? {
-                    Some(last) => {
-                        command(last.saturating_add(1)).ask(store, account, items.as_slice()).await
-                    }
-                    None => Err(error),
-                }
-            }
-            outcome => outcome,
-        }
+        outcome
+    }
+
+    async fn ask_as(
+        &self,
+        store: &dyn Service,
+        items: &Items,
+        number: u32,
+    ) -> Result<Charged, CallError> {
+        let Reference { account, session, .. } = self.reference;
+        let command = SessionCommand {
+            session: &session.id(),
+            step: self.step,
+            number,
+            options: SessionOptions { late_use: true, ..SessionOptions::default() },
+            data: None,
+        };
+        command.ask(store, account, items.as_slice()).await
     }
 
     /// Returns the highest request number of the session. None if it is not open.
-    async fn last_request(
-        &self,
-        store: &dyn Service,
-        session: &str,
-    ) -> Result<Option<u32>, CallError> {
+    async fn last_request(&self, store: &dyn Service) -> Result<Option<u32>, CallError> {
         let account = self.reference.account.as_bytes().to_vec();
-        let session = session.as_bytes().to_vec();
+        let session = self.reference.session.id().into_bytes();
         match store.call(Request::Read(Read::Session { account, session })).await {
             Ok(Reply::Session(view)) => Ok(view.last_request),
             Ok(_) => Err(CallError::WrongShape),

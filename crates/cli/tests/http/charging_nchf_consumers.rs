@@ -439,7 +439,7 @@ fn requests_before_the_time_of_their_create_are_charged_once_each() {
 }
 
 #[test]
-fn a_release_ends_a_session_whatever_its_clock_says() {
+fn a_release_ends_a_session_whatever_its_clock_and_number_say() {
     let (_nodes, door) = open();
     subscriber(&door);
     let first = create(&door, &request(0, 0, &json!([])));
@@ -455,6 +455,15 @@ fn a_release_ends_a_session_whatever_its_clock_says() {
     // A copy is not charged.
     post(&door, &release, &request(0, 2, &used(7)));
     assert_eq!(consumed_and_held(&door), (257, 0));
+    // Nor a number that a consumer has counted wrongly.
+    let second = create(&door, &request(0, 55, &json!([])));
+    for number in 10..=30 {
+        let update = format!("{}/update", location(&second));
+        assert_eq!(post(&door, &update, &request(number, 56, &used(1))).status, 200);
+    }
+    let release = format!("{}/release", location(&second));
+    assert_eq!(post(&door, &release, &request(12, 57, &used(2))).status, 204);
+    assert_eq!((consumed_and_held(&door), sessions(&door)), ((280, 0), 0));
 }
 
 #[test]
