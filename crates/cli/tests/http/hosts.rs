@@ -155,18 +155,8 @@ fn a_host_that_is_named_is_answered_to_and_so_are_its_pages() {
 /// A page cannot send a token or a password.
 #[test]
 fn who_says_who_it_is_may_ask_by_any_name() {
-    let output = Command::new(env!("CARGO_BIN_EXE_scurry")).arg("make-token").output();
-    let text = String::from_utf8(output.expect("it runs").stdout).expect("text");
-    let words: Vec<&str> = text.split_whitespace().collect();
-    let directory = TempDir::new().expect("a directory");
-    let file = directory.path().join("scurry.toml");
-    let users =
-        format!("[[users]]\nname = \"r\"\ntoken_hash = \"{}\"\nroles = [\"read\"]\n", words[3]);
-    std::fs::write(&file, users).expect("a file");
-    let arguments = ["--config", file.to_str().expect("UTF-8")];
-    let command = command(&directory, &arguments);
-    let store = Store::run(command, directory);
-    let (port, token) = (store.http_port, format!("Authorization: Bearer {}\r\n", words[1]));
+    let (store, token) = Store::with_reader();
+    let (port, token) = (store.http_port, format!("Authorization: Bearer {token}\r\n"));
     let get = "GET /metrics";
     assert_eq!(ask(port, get, &format!("Host: balancer.example\r\n{token}"), "").0, 200);
     // A browser may add saved credentials, so foreign pages are refused all the same.

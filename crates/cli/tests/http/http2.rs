@@ -5,7 +5,7 @@ use crate::charging::{create, open};
 use crate::client_errors::lines;
 use crate::node::keeping;
 use crate::page::Page;
-use crate::store::{Store, command, say};
+use crate::store::{Store, say};
 use crate::support::Door;
 use h2::client::SendRequest;
 use h2::{Ping, PingPong};
@@ -188,18 +188,8 @@ fn names_and_users_are_checked_by_the_authority() {
             assert_eq!(told, status, "{authority} {host:?}");
         }
     }));
-    let output = Command::new(env!("CARGO_BIN_EXE_scurry")).arg("make-token").output();
-    let text = String::from_utf8(output.expect("it runs").stdout).expect("text");
-    let words: Vec<&str> = text.split_whitespace().collect();
-    let directory = TempDir::new().expect("a directory");
-    let file = directory.path().join("scurry.toml");
-    let users =
-        format!("[[users]]\nname = \"r\"\ntoken_hash = \"{}\"\nroles = [\"read\"]\n", words[3]);
-    std::fs::write(&file, users).expect("a file");
-    let arguments = ["--config", file.to_str().expect("UTF-8")];
-    let command = command(&directory, &arguments);
-    let store = Store::run(command, directory);
-    let token = format!("Authorization: Bearer {}", words[1]);
+    let (store, token) = Store::with_reader();
+    let token = format!("Authorization: Bearer {token}");
     assert_eq!(curl(HTTP2, &store.url("/metrics"), &["--header", &token]).0, "http/2 200");
     assert_eq!(curl(HTTP2, &store.url("/metrics"), &[]).0, "http/2 401");
 }

@@ -57,6 +57,20 @@ impl Store {
         Store::run(command, directory)
     }
 
+    /// Starts it with one user, who may read. Returns the user's token too.
+    pub(crate) fn with_reader() -> (Store, String) {
+        let output = Command::new(env!("CARGO_BIN_EXE_scurry")).arg("make-token").output();
+        let text = String::from_utf8(output.expect("it runs").stdout).expect("text");
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let directory = TempDir::new().expect("a directory");
+        let file = directory.path().join("scurry.toml");
+        let users =
+            format!("[[users]]\nname = \"r\"\ntoken_hash = \"{}\"\nroles = [\"read\"]\n", words[3]);
+        std::fs::write(&file, users).expect("a file");
+        let arguments = ["--config", file.to_str().expect("UTF-8")];
+        (Store::run(command(&directory, &arguments), directory), words[1].to_owned())
+    }
+
     pub(crate) fn run(mut command: Command, directory: TempDir) -> Store {
         let mut child =
             command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the binary starts");

@@ -116,14 +116,14 @@ async fn the_whole_profile_is_sent() {
     let nrf = StandIn::start(taken).await;
     let settings = section(WHOLE).into_settings(None).expect("settings");
     let expected = serde_json::to_value(&settings.profile).expect("a document");
-    let text = WHOLE.replace("http://nrf-1.5gc.example:8000/", &nrf.uri("/root/"));
+    let text = WHOLE.replace("http://nrf-1.5gc.example:8000/", &nrf.uri("/core/"));
     let settings = section(&text).into_settings(None).expect("settings");
     let registration = Registration::new(client(), settings);
     let (status, (stop, stopped)) = (registration.status(), oneshot::channel());
     let task = tokio::spawn(registration.run(async { stopped.await.expect("a stop") }));
     nrf.wait_requests(1).await;
     let put = nrf.last();
-    assert_eq!((&put.method, put.path()), (&Method::PUT, &*format!("/root{PATH}")));
+    assert_eq!((&put.method, put.path()), (&Method::PUT, &*format!("/core{PATH}")));
     assert_eq!(put.headers["content-type"], JSON);
     assert_eq!(serde_json::from_slice::<Value>(&put.body).expect("JSON"), expected);
     stop.send(()).expect("it runs");
