@@ -338,7 +338,9 @@ impl Membership {
             };
             if let Some(named) = first.named.as_ref().filter(is_own) {
                 let in_force = groups.iter().flat_map(|group| group.replica.membership().nodes());
-                self.set_from_log(&named.clone(), &in_force.collect());
+                // A node that is being admitted is not in the log before the cores have paused for the change.
+                let asking = self.asking.iter().map(|(request, _)| request.node);
+                self.set_from_log(&named.clone(), &in_force.chain(asking).collect());
             }
             let known = self.known.iter().map(|(id, (addresses, votes))| {
                 let Addresses { peer, ip, main, cores } = addresses.clone();

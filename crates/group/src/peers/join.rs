@@ -2,7 +2,7 @@
 
 use super::admission::{Accepted, JoinAnswer, JoinRequest};
 use super::greeting::{Answer, Greeting, Hello, Unreadable, greet};
-use super::roster::{GreetingSlot, Roster};
+use super::roster::{GreetingSlot, NOT_YET, Roster};
 use super::socket::{DialledSocket, Socket, Sockets};
 use super::succession::LostGroup;
 use super::versions::Versions;
@@ -72,7 +72,8 @@ impl std::fmt::Debug for JoinReply {
 /// Answers connections to a node that is in no group yet, while `goes_on` returns true. Returns a message if a member
 /// of a group looks for one of its nodes here: then this node has lost its directory. None if that did not happen. A
 /// node that asks to join is told to ask again later. Members of `lost`, a group that is ended by the one that begins
-/// here, are refused and nothing more.
+/// here, are refused and nothing more. `joins` is the id under which this node asks to join: a member that looks for it
+/// has admitted it, before the answer has arrived.
 ///
 /// # Errors
 ///
@@ -81,6 +82,7 @@ pub fn find_seeking_member(
     listener: &TcpListener,
     sockets: &Sockets,
     lost: Option<&LostGroup>,
+    joins: Option<NodeId>,
     goes_on: &dyn Fn() -> bool,
 ) -> io::Result<Option<String>> {
     listener.set_nonblocking(true)?;
@@ -93,7 +95,7 @@ pub fn find_seeking_member(
                     .set_nonblocking(false)
                     .and_then(|()| sockets.accepted(stream, LOOK_MS))
                     .ok()
-                    .and_then(|mut socket| look(&mut socket, lost));
+                    .and_then(|mut socket| look(&mut socket, lost, joins));
             }
             // No connection is waiting, or it cannot be accepted now.
             Err(_) => std::thread::sleep(LOOK_PAUSE), // tidy: allow (a listener has no time-out)
@@ -103,8 +105,11 @@ pub fn find_seeking_member(
     Ok(found)
 }
 
-fn look(socket: &mut Socket, lost: Option<&LostGroup>) -> Option<String> {
+fn look(socket: &mut Socket, lost: Option<&LostGroup>, joins: Option<NodeId>) -> Option<String> {
     let (answer, found) = match Greeting::read(Versions::ALL, socket).ok()? {
+        Greeting::Hello(hello) | Greeting::Passage(hello) if joins == Some(hello.target) => {
+            (Answer::Refusal(format!("node {} joins, and {NOT_YET}", hello.target)), None)
+        }
         Greeting::Hello(hello) | Greeting::Passage(hello) => {
             let Hello { store, node, target, addresses, .. } = hello;
             let peer = addresses.peer;

@@ -30,8 +30,9 @@ const STRANGE_MS: i64 = 1_000;
 const SAME_MS: i64 = 3_600_000;
 /// Most different reports that are remembered. At this number all are forgotten.
 const STRANGE_MAX: usize = 64;
-/// Words of the refusal of a node that is not known here.
-const NOT_YET: &str = "it has not been admitted yet";
+/// Words of the refusal of a node that is not known here, and of a node that waits for the answer to its own request to
+/// join.
+pub(super) const NOT_YET: &str = "it has not been admitted yet";
 /// Refusals with [`NOT_YET`] in a row before one is logged. They are normal for a node that has just joined: it knows
 /// members that have not heard of it yet. This many take about a minute.
 const NOT_YET_TIMES: u32 = 80;

@@ -293,6 +293,7 @@ fn may_begin(plan: &Plan<'_>, group: &GroupPlan<'_>) -> Result<(), StartError> {
         &group.listener,
         &group.sockets,
         group.settings.succeeds.as_ref(),
+        None,
         &|| now_ms() < until_ms,
     );
     match looked_for.map_err(StartError::system("the port for nodes"))? {
@@ -391,7 +392,8 @@ fn ask_meanwhile_answering(
             // A node that looks for another node here belongs to the group that is being asked, whose answer will show
             // it.
             while goes_on() {
-                if let Err(error) = find_seeking_member(listener, sockets, None, &goes_on) {
+                let joins = Some(request.node);
+                if let Err(error) = find_seeking_member(listener, sockets, None, joins, &goes_on) {
                     tracing::debug!("the port for nodes: {error}");
                     return;
                 }
