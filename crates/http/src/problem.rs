@@ -72,6 +72,11 @@ impl Problem {
         self
     }
 
+    /// Returns the status of the answer.
+    pub fn status(&self) -> StatusCode {
+        self.status
+    }
+
     /// Returns a further member.
     pub fn member(&self, name: &str) -> Option<&Value> {
         self.more.get(name)

@@ -1,10 +1,11 @@
 //! The events that make notices, joined by account.
 
-use scurry_service::{Event, EventField};
+use scurry_service::{Event, EventField, EventId};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Events after which an account may pay more than before, and a change of its status.
-pub(crate) const NAMES: [&str; 7] = [
+/// Events after which an account may pay more than before, a change of its status, and its creation.
+pub(crate) const NAMES: [&str; 8] = [
+    CREATED,
     "credited",
     "refunded",
     "bucket-changed",
@@ -13,6 +14,7 @@ pub(crate) const NAMES: [&str; 7] = [
     "limit-removed",
     STATUS,
 ];
+const CREATED: &str = "created";
 const STATUS: &str = "status";
 
 /// What an account may pay more of.
@@ -31,11 +33,17 @@ impl Cause {
     }
 }
 
-/// Joins events by account, so that a batch of top-ups makes one notice. Events of no commit are left out.
+/// Joins events by account, so that a batch of top-ups makes one notice. Events of no commit are left out, and those of
+/// a commit that creates an account: nothing was denied before its first credit.
 pub(crate) fn join(events: &[Event<'_>]) -> BTreeMap<Vec<u8>, Cause> {
     let mut causes: BTreeMap<Vec<u8>, Cause> = BTreeMap::new();
+    let created = events.iter().filter(|event| event.name == CREATED).filter_map(commit_of);
+    let created: BTreeSet<_> = created.collect();
     for event in events {
         let Some(commit) = &event.commit else { continue };
+        if commit_of(event).is_some_and(|commit| created.contains(&commit)) {
+            continue;
+        }
         let cause = causes.entry(commit.account.to_vec()).or_default();
         match event.field("unit") {
             Some(EventField::Bytes(unit)) => {
@@ -47,4 +55,12 @@ pub(crate) fn join(events: &[Event<'_>]) -> BTreeMap<Vec<u8>, Cause> {
         }
     }
     causes
+}
+
+/// Returns the thread and the number of the commit that an event is of.
+fn commit_of(event: &Event<'_>) -> Option<(u16, u64)> {
+    match event.id {
+        EventId::At(at) => Some((at.thread, at.sequence)),
+        EventId::Crossing { .. } | EventId::Missed { .. } => None,
+    }
 }

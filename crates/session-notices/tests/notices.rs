@@ -61,10 +61,15 @@ impl StandIn {
     }
 
     fn happens(&self, name: &'static str, unit: Option<&'static str>) {
+        self.happens_in(1, name, unit);
+    }
+
+    fn happens_in(&self, commit: u64, name: &'static str, unit: Option<&'static str>) {
+        let sequence = commit;
         let commit = EventCommit { time: Time(1), account: ACCOUNT.into() };
         let field = |unit: &'static str| ("unit".into(), EventField::Bytes(unit.as_bytes().into()));
         let fields = unit.map(field).into_iter().collect();
-        let id = EventId::At(position(1));
+        let id = EventId::At(position(sequence));
         self.state().events.push_back(Event {
             id,
             commit: Some(commit),
@@ -251,6 +256,18 @@ async fn units_that_a_session_does_not_lack_ask_for_nothing() {
         let stand_in = StandIn::new(&[DENIED]);
         let counts = minute(&stand_in, |it| it.happens(name, unit)).await;
         assert_eq!(counts.sent, is_asked, "{name}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_first_credit_of_an_account_asks_for_nothing() {
+    for (credited_in, is_asked) in [(4, 0), (5, 1)] {
+        let stand_in = StandIn::new(&[DENIED]);
+        let counts = minute(&stand_in, |it| {
+            it.happens_in(4, "created", None);
+            it.happens_in(credited_in, "credited", Some("cent"));
+        });
+        assert_eq!(counts.await.sent, is_asked, "credited in commit {credited_in}");
     }
 }
 

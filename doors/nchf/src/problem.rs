@@ -1,5 +1,6 @@
-//! Errors as ProblemDetails (TS 29.571), with the causes of TS 29.500 and TS 32.291 clause 6.1.7.
+//! Errors as ProblemDetails (TS 29.571), with the causes of TS 29.500 clause 5.2.7.2 and TS 32.291 clause 6.1.7.
 
+use crate::version::Version;
 use axum::http::StatusCode;
 use scurry_door_json::{Retry, StoreFailure, refused, wait_s};
 use scurry_http::{FaultLocation, Problem, field_problem};
@@ -18,8 +19,12 @@ pub(crate) fn missing(pointer: &str, why: &str) -> Problem {
     with_cause(field_problem(FaultLocation::Body(pointer), why), "MANDATORY_IE_MISSING")
 }
 
-/// Adds a cause to the problem of a body that could not be read.
+/// Adds a cause to the problem of a body that could not be read. A body that is too long, too slow or of another type
+/// has none: the status says it all.
 pub(crate) fn unreadable(problem: Problem) -> Problem {
+    if problem.status() != StatusCode::BAD_REQUEST {
+        return problem;
+    }
     let cause = match problem.member("errors").map(|errors| &errors[0]) {
         // An empty pointer means the whole body: it is not JSON, or not an object.
         Some(error) if error["pointer"] == "" => "INVALID_MSG_FORMAT",
@@ -41,8 +46,42 @@ pub(crate) fn denied(code: Code) -> Problem {
 pub(crate) fn call_failed(error: CallError) -> Problem {
     match refused(error, Retry::Request) {
         StoreFailure::Rejected(code, why) => of_code(code, &why).retry_after(wait_s(&why)),
-        otherwise => with_cause(otherwise.into(), "CHARGING_FAILED"),
+        StoreFailure::Otherwise(code, why) => {
+            // TS 29.500 has no other status for what is wrong behind this door.
+            let status = match code.status {
+                known @ (StatusCode::SERVICE_UNAVAILABLE | StatusCode::GATEWAY_TIMEOUT) => known,
+                _ => StatusCode::INTERNAL_SERVER_ERROR,
+            };
+            with_cause(Problem::of_code(code.name, status, why), cause_of_failure(status))
+        }
     }
+}
+
+/// Returns the cause of TS 29.500 table 5.2.7.2-1 for a status of 500 and above.
+fn cause_of_failure(status: StatusCode) -> &'static str {
+    match status {
+        StatusCode::SERVICE_UNAVAILABLE => "NF_CONGESTION",
+        StatusCode::GATEWAY_TIMEOUT => "TIMED_OUT_REQUEST",
+        _ => "SYSTEM_FAILURE",
+    }
+}
+
+/// Returns the problem for a path below a service of Nchf that is none of its resources here.
+pub(crate) fn unknown_path(path: &str) -> Problem {
+    let is_served = [Version::V2, Version::V3].iter().any(|version| {
+        let (api, _) = version.resources().rsplit_once('/').unwrap_or_default();
+        path.strip_prefix(api).is_some_and(|rest| rest.starts_with('/'))
+    });
+    let resources = Version::V3.resources();
+    if is_served {
+        let why = format!(
+            "no such resource: {resources}, and /update and /release below a ChargingDataRef"
+        );
+        let problem = Problem::new(StatusCode::NOT_FOUND, "Not Found", why);
+        return with_cause(problem, "RESOURCE_URI_STRUCTURE_NOT_FOUND");
+    }
+    let why = "this service or version is not here: nchf-convergedcharging, v2 and v3, is";
+    with_cause(Problem::bad_request(why), "INVALID_API")
 }
 
 /// Returns the problem for a request that found no account, or that the store did not carry out.
@@ -87,7 +126,11 @@ fn of_code(code: Code, why: &str) -> Problem {
         _ if code == Code::Busy => StatusCode::SERVICE_UNAVAILABLE,
         _ => StatusCode::BAD_REQUEST,
     };
-    with_cause(Problem::of_code(code.name(), status, why), code.nchf())
+    let cause = match status {
+        StatusCode::SERVICE_UNAVAILABLE => cause_of_failure(status),
+        _ => code.nchf(),
+    };
+    with_cause(Problem::of_code(code.name(), status, why), cause)
 }
 
 pub(crate) fn with_cause(problem: Problem, cause: &str) -> Problem {

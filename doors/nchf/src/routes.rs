@@ -5,7 +5,9 @@ use crate::door::NchfDoor;
 use crate::entry::{Entries, first_kind};
 use crate::event::Event;
 use crate::metrics::Operation;
-use crate::problem::{denied, incorrect, missing, settled_late, unknown_reference, unreadable};
+use crate::problem::{
+    denied, incorrect, missing, settled_late, unknown_path, unknown_reference, unreadable,
+};
 use crate::reference::Reference;
 use crate::request::{ChargingDataRequest, EventKind};
 use crate::response::ChargingDataResponse;
@@ -16,10 +18,10 @@ use crate::subscriber::subscriber;
 use crate::version::Version;
 use axum::body::Bytes;
 use axum::extract::{self, Path, State};
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{HeaderValue, StatusCode, Uri, header};
 use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Response};
-use axum::routing::post;
+use axum::routing::{any, post};
 use axum::{Json, Router};
 use scurry_door_json::{AccountId, REPLAYED};
 use scurry_http::{Gate, Problem, read_body, read_json};
@@ -27,6 +29,13 @@ use scurry_ledger::Code;
 use scurry_resp::table::Role;
 use scurry_service::SessionStep;
 use std::sync::Arc;
+
+/// All paths of the services that TS 32.291 and TS 32.290 give a charging function.
+const SERVICES: [&str; 3] = [
+    "/nchf-convergedcharging/{*rest}",
+    "/nchf-offlineonlycharging/{*rest}",
+    "/nchf-spendinglimitcontrol/{*rest}",
+];
 
 /// What a handler gets of the door, for one version.
 type Shared = State<(Arc<NchfDoor>, Version)>;
@@ -43,7 +52,10 @@ pub fn routes(door: &Arc<NchfDoor>, gate: &Arc<Gate>) -> Router {
             .route(&format!("{resources}/{{reference}}/release"), post(release))
             .with_state((Arc::clone(door), version))
     };
-    let routes = of(Version::V2).merge(of(Version::V3));
+    let routes =
+        SERVICES.into_iter().fold(of(Version::V2).merge(of(Version::V3)), |routes, path| {
+            routes.route(path, any(|uri: Uri| async move { unknown_path(uri.path()) }))
+        });
     let routes = routes.route_layer(from_fn_with_state(Arc::clone(door), keep_headers));
     match &door.token_check {
         None => gate.guard(Role::Charge, routes),

@@ -9,7 +9,7 @@ use crate::session_command::{Charged, SessionCommand};
 use crate::session_name::SessionName;
 use scurry_http::Problem;
 use scurry_ledger::{Code, CodeKind, SessionOptions};
-use scurry_quota::{Items, Subscriber};
+use scurry_quota::{Items, QuotaFailure, Subscriber};
 use scurry_service::{CallError, Read, Refusal, Reply, Request, Service, SessionStep};
 
 /// A Create, as the store is asked.
@@ -58,6 +58,12 @@ impl Create<'_> {
             data: self.data,
         };
         let opened = open.open(store, self.subscriber, first.as_slice()).await;
+        if has_use
+            && matches!(&opened, Err(QuotaFailure::Store(error)) if is_rejected(error, Code::SessionExists))
+            && self.was_denied(store, open).await?
+        {
+            return Err(denied(Code::CreditLimitReached));
+        }
         let (account, mut charged) = opened.map_err(failed)?;
         // Version 0: all is denied, and no session is open.
         if charged.version == 0 && charged.code.kind() == CodeKind::Denial {
@@ -76,6 +82,22 @@ impl Create<'_> {
             }
         }
         Ok(Opened { account, session: self.session, items, charged })
+    }
+
+    /// Reports whether this Create was denied before, after its use was settled: then its last command has ended the
+    /// session.
+    async fn was_denied(
+        &self,
+        store: &dyn Service,
+        open: SessionCommand<'_>,
+    ) -> Result<bool, Problem> {
+        let options = SessionOptions::default();
+        let end = SessionCommand { step: SessionStep::Terminate, options, data: None, ..open };
+        match end.open(store, self.subscriber, &[]).await {
+            Ok((_, charged)) => Ok(charged.is_replayed),
+            Err(QuotaFailure::Store(CallError::Refused(_))) => Ok(false),
+            Err(failure) => Err(failed(failure)),
+        }
     }
 
     /// Takes the name of the session that this Create has opened, if it has another time stamp now.

@@ -424,7 +424,7 @@ fn a_body_that_cannot_be_read_has_its_cause() {
     let mut answer = String::new();
     stream.read_to_string(&mut answer).expect("an answer");
     assert!(
-        answer.starts_with("HTTP/1.1 413 ") && answer.contains("INVALID_MSG_FORMAT"),
+        answer.starts_with("HTTP/1.1 413 ") && answer.contains("CONTENT_TOO_LARGE"),
         "{answer}"
     );
 }

@@ -35,6 +35,7 @@ mod metrics;
 mod names;
 mod nchf_free5gc;
 mod nchf_notices;
+mod nchf_problems;
 mod nchf_sbi;
 mod node;
 mod one_order;
