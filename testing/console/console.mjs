@@ -12,6 +12,7 @@
 //        node console.mjs BASE PROFILE change '{"clerk": TOKEN, "reader": TOKEN, "account": ..., "odd": ...}'
 //        node console.mjs BASE PROFILE group '{"state": ..., "lose": ..., "nodes": {"ADDRESS": [...]}}'
 //        node console.mjs BASE PROFILE diameter '{"HOST": [...]}'
+//        node console.mjs BASE PROFILE nchf '{"consumers": [...], "failed": [...], "notices": "..."}'
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
 import path from "node:path";
@@ -74,6 +75,7 @@ async function figures(want) {
   const cores = await page.locator("#cores tbody tr").count();
   assert.equal(cores, want.cores);
   assert.equal(await page.locator(".diameter").isVisible(), false, "without a Diameter door");
+  assert.equal(await page.locator(".nchf").isVisible(), false, "without consumers of Nchf");
   for (const chart of ["rate", "latency", "holds", "expired"]) {
     await until(`a line in ${chart}`, () => page.locator(`#${chart} path.line1`).count(), count => count === 1);
     assert.ok(await page.locator(`#${chart}`).getAttribute("aria-labelledby"));
@@ -640,8 +642,28 @@ async function diameter(want) {
   return { peers: all.length };
 }
 
+// The consumers of Nchf: a line for each, and those that could not be notified.
+async function nchf(want) {
+  await page.goto(base);
+  const cells = id => page.locator(`#${id} tbody tr`).evaluateAll(all => all.map(line => [...line.cells].map(cell => cell.textContent)));
+  await until("the failed notifications", () => cells("nchf-failed"), lines => JSON.stringify(lines) === JSON.stringify(want.failed));
+  const heads = await page.locator("#nchf thead th").allInnerTexts(), at = heads.indexOf("Requests/s");
+  for (const expected of want.consumers)
+    await until(`the consumer ${expected}`, async () => (await cells("nchf")).find(line => line[0] === expected[0])?.filter((_, column) => column !== at), line => JSON.stringify(line) === JSON.stringify(expected));
+  assert.equal((await cells("nchf")).length, want.consumers.length);
+  await until("a rate", async () => (await cells("nchf"))[0][at], text => /^[0-9]/.test(text));
+  await until("what became of notifications", () => page.locator("#nchf-notices").textContent(), text => text === want.notices);
+  const tree = await page.locator("body").ariaSnapshot();
+  for (const part of ['heading "5G consumers"', 'columnheader "Creates"', 'region "Notifications that failed"']) assert.ok(tree.includes(part), `${part} is not in the tree:\n${tree}`);
+  for (const [text, behind] of await page.evaluate(colours)) assert.ok(contrast(text, behind) >= 4.5, `${text} on ${behind}`);
+  assert.deepEqual(await page.evaluate(misaligned), []);
+  assert.deepEqual(await page.evaluate(empty), []);
+  await shot("nchf");
+  return { consumers: want.consumers.length };
+}
+
 try {
-  const found = await { figures: () => figures(JSON.parse(told)), signin: () => signin(told), nodes: () => nodes(told, more), lookup: () => lookup(told), identities: () => identities(JSON.parse(told)), change: () => change(JSON.parse(told)), statement: () => statement(JSON.parse(told)), "no-statement": () => noStatement(JSON.parse(told)), group: () => group(JSON.parse(told)), diameter: () => diameter(JSON.parse(told)) }[task]();
+  const found = await { figures: () => figures(JSON.parse(told)), signin: () => signin(told), nodes: () => nodes(told, more), lookup: () => lookup(told), identities: () => identities(JSON.parse(told)), change: () => change(JSON.parse(told)), statement: () => statement(JSON.parse(told)), "no-statement": () => noStatement(JSON.parse(told)), group: () => group(JSON.parse(told)), diameter: () => diameter(JSON.parse(told)), nchf: () => nchf(JSON.parse(told)) }[task]();
   assert.deepEqual(faults, []);
   console.log(JSON.stringify(found));
 } finally {

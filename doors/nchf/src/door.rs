@@ -18,7 +18,7 @@ pub struct NchfDoor {
     table: RwLock<Arc<ServiceTable>>,
     pub(crate) settings: NchfSettings,
     pub(crate) token_check: Option<Arc<TokenCheck>>,
-    pub(crate) metrics: Metrics,
+    pub(crate) metrics: Arc<Metrics>,
     notices: Arc<NoticeCounters>,
     _notices_thread: Option<NoticesThread>,
     /// None without a registration, or when it is over.
@@ -40,10 +40,11 @@ impl NchfDoor {
     ) -> Result<Arc<NchfDoor>, NchfError> {
         let table = RwLock::new(Arc::new(table));
         let token_check = settings.token_check()?.map(Arc::new);
-        let (metrics, notices) = (Metrics::default(), Arc::new(NoticeCounters::default()));
+        let (metrics, notices) = (Arc::<Metrics>::default(), Arc::new(NoticeCounters::default()));
         let client = settings.notify.as_ref().map(NotifySettings::client).transpose()?;
         let start = |client| {
-            NoticesThread::start(events, Arc::new(Consumers(client)), Arc::clone(&notices))
+            let consumers = Consumers { client, metrics: Arc::clone(&metrics) };
+            NoticesThread::start(events, Arc::new(consumers), Arc::clone(&notices))
         };
         let _notices_thread = client.map(start).transpose()?;
         let nrf_thread = settings.registration(port)?.map(NrfThread::start).transpose()?;

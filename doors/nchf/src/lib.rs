@@ -6,6 +6,7 @@ mod client_data;
 mod door;
 mod entry;
 mod event;
+mod labelled_counts;
 mod metrics;
 mod notices;
 mod nrf_thread;

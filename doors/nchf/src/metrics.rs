@@ -1,5 +1,7 @@
 //! Counters of the door.
 
+use crate::labelled_counts::LabelledCounts;
+use crate::request::Consumer;
 use crate::version::Version;
 use scurry_sbi::nrf::{NrfState, NrfView};
 use scurry_server::{Exposition, MetricKind};
@@ -28,19 +30,30 @@ impl Operation {
     }
 }
 
+/// Counters by version, then operation.
+type Requests = [[AtomicU64; 4]; 2];
+
 /// Counters.
 #[derive(Debug, Default)]
 pub(crate) struct Metrics {
-    /// By version, then operation.
-    requests: [[AtomicU64; 4]; 2],
+    /// By consumer.
+    requests: LabelledCounts<Requests>,
+    /// Attempts to notify, by the address and then why.
+    failed_notices: LabelledCounts<LabelledCounts<AtomicU64>>,
     left_out: AtomicU64,
     refused_tokens: AtomicU64,
     late: AtomicU64,
 }
 
 impl Metrics {
-    pub(crate) fn asked(&self, version: Version, operation: Operation) {
-        self.requests[version as usize][operation as usize].fetch_add(1, Ordering::Relaxed);
+    pub(crate) fn asked(&self, version: Version, operation: Operation, consumer: &Consumer) {
+        let requests = self.requests.of(&consumer.label());
+        requests[version as usize][operation as usize].fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts an attempt to notify a consumer at this address.
+    pub(crate) fn notice_failed(&self, authority: &str, why: &str) {
+        self.failed_notices.of(authority).of(why).fetch_add(1, Ordering::Relaxed);
     }
 
     pub(crate) fn left_out(&self, count: usize) {
@@ -57,12 +70,30 @@ impl Metrics {
 
     /// Adds the counters to a page.
     pub(crate) fn show(&self, page: &mut Exposition) {
-        let help = "Requests of Nchf that were read, by version and operation.";
+        let help = "Requests of Nchf that were read, by consumer, version and operation.";
         page.metric("scurry_nchf_requests_total", MetricKind::Counter, help);
-        for version in [Version::V2, Version::V3] {
-            for operation in Operation::ALL {
-                let count = &self.requests[version as usize][operation as usize];
-                let labels = [("version", version.word()), ("operation", operation.name())];
+        for (consumer, requests) in self.requests.all() {
+            for version in [Version::V2, Version::V3] {
+                for operation in Operation::ALL {
+                    let count =
+                        requests[version as usize][operation as usize].load(Ordering::Relaxed);
+                    let (version, operation) = (version.word(), operation.name());
+                    let labels = [
+                        ("consumer", &consumer[..]),
+                        ("version", version),
+                        ("operation", operation),
+                    ];
+                    if count > 0 {
+                        page.sample(&labels, count);
+                    }
+                }
+            }
+        }
+        let help = "Attempts to notify a consumer of Nchf that failed, by its address and why.";
+        page.metric("scurry_nchf_notice_failures_total", MetricKind::Counter, help);
+        for (authority, whys) in self.failed_notices.all() {
+            for (why, count) in whys.all() {
+                let labels = [("authority", &authority[..]), ("why", &why[..])];
                 page.sample(&labels, count.load(Ordering::Relaxed));
             }
         }

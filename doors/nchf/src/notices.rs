@@ -2,6 +2,7 @@
 //! ABORT_CHARGING when an account is suspended or closed.
 
 use crate::client_data;
+use crate::metrics::Metrics;
 use axum::http::{HeaderMap, Method, StatusCode};
 use scurry_http::now;
 use scurry_ledger::ItemKey;
@@ -9,9 +10,13 @@ use scurry_sbi::client::{Call, CallError, Client};
 use scurry_sbi::{CallbackType, SentHeaders};
 use scurry_session_notices::{Delivery, DeliveryFuture, Notice, NoticeAction, Notifier};
 use serde_json::{Value, json};
+use std::sync::Arc;
 
 /// Sends notifications by HTTP/2 to the URIs that consumers have named, as far as the settings allow these.
-pub(crate) struct Consumers(pub(crate) Client);
+pub(crate) struct Consumers {
+    pub(crate) client: Client,
+    pub(crate) metrics: Arc<Metrics>,
+}
 
 impl Notifier for Consumers {
     fn reaches(&self, data: &[u8]) -> bool {
@@ -32,19 +37,32 @@ impl Notifier for Consumers {
                 headers: headers(),
                 body: Some(("application/json", body.into())),
             };
-            match self.0.send(call).await {
-                Ok(answer) => delivery(answer.status),
+            let (delivery, why) = match self.client.send(call).await {
+                Ok(answer) => {
+                    (delivery(answer.status), format!("status {}", answer.status.as_u16()))
+                }
                 Err(error @ (CallError::Uri(_) | CallError::Refused(_))) => {
                     tracing::warn!("a consumer is not notified: {error}");
-                    Delivery::Refused
+                    (Delivery::Refused, "not allowed".to_owned())
                 }
                 Err(error) => {
                     tracing::debug!("a notification has no answer: {error}");
-                    Delivery::Failed
+                    (Delivery::Failed, "no answer".to_owned())
                 }
+            };
+            if delivery != Delivery::Done {
+                self.metrics.notice_failed(authority(uri), &why);
             }
+            delivery
         })
     }
+}
+
+/// Returns the host and port that a URI names, without what is before `@`.
+fn authority(uri: &str) -> &str {
+    let rest = uri.split_once("://").map_or(uri, |(_, rest)| rest);
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    authority.rsplit('@').next().unwrap_or_default()
 }
 
 fn headers() -> HeaderMap {

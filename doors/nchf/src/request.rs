@@ -169,6 +169,11 @@ impl ChargingDataRequest {
 }
 
 impl Consumer {
+    /// Returns its kind and name, for people.
+    pub(crate) fn label(&self) -> String {
+        format!("{} {}", self.node_functionality, self.name()).trim_end().to_owned()
+    }
+
     /// Returns the first identifier that is given: name, domain name, IPv4 address, IPv6 address. Empty if none is.
     pub(crate) fn name(&self) -> &str {
         let names = [&self.name, &self.fqdn, &self.v4, &self.v6];

@@ -85,7 +85,7 @@ async fn create(
     door.metrics.left_out(entries.left_out.len());
     let number = request.invocation_sequence_number;
     if let Some(event) = request.event()? {
-        door.metrics.asked(version, Operation::Event);
+        door.metrics.asked(version, Operation::Event, &request.nf_consumer_identification);
         let name = session.of_event(number);
         let asked = Event { kind: event, name: &name, number, subscriber: &subscriber };
         let is_replayed = asked.charge(&*door.store, &entries).await?;
@@ -94,7 +94,7 @@ async fn create(
         let location = format!("{}/{name}", version.resources());
         return Ok(created(&location, Json(response), is_replayed));
     }
-    door.metrics.asked(version, Operation::Create);
+    door.metrics.asked(version, Operation::Create, &request.nf_consumer_identification);
     let data = client_data::data(version, request.notify_uri.as_deref());
     let create = Create {
         request: &request,
@@ -118,8 +118,8 @@ async fn update(
     reference: PathReference,
     request: extract::Request,
 ) -> Result<Response, Problem> {
-    door.metrics.asked(version, Operation::Update);
     let (request, _) = read(request).await?;
+    door.metrics.asked(version, Operation::Update, &request.nf_consumer_identification);
     let reference = read_reference(reference)?;
     let entries = read_entries(&door, &request, &reference);
     let later = later(&request, &reference, SessionStep::Update)?;
@@ -143,8 +143,8 @@ async fn release(
     reference: PathReference,
     request: extract::Request,
 ) -> Result<Response, Problem> {
-    door.metrics.asked(version, Operation::Release);
     let (request, _) = read(request).await?;
+    door.metrics.asked(version, Operation::Release, &request.nf_consumer_identification);
     let reference = read_reference(reference)?;
     let entries = read_entries(&door, &request, &reference);
     let later = later(&request, &reference, SessionStep::Terminate)?;

@@ -223,7 +223,9 @@ fn what_is_wrong_refuses_nothing_else() {
     let page = String::from_utf8(door.get("/metrics").1).expect("text");
     assert!(page.contains("\nscurry_nchf_left_out_total 5\n"), "{page}");
     assert!(
-        page.contains(r#"scurry_nchf_requests_total{version="v3",operation="update"} 1"#),
+        page.contains(
+            r#"scurry_nchf_requests_total{consumer="SMF 0b3c2d3e-aaaa-bbbb-cccc-000000000001",version="v3",operation="update"} 1"#
+        ),
         "{page}"
     );
 }

@@ -1,6 +1,8 @@
 //! The console, operated in a headless Chromium by testing/console.
 
 use crate::browser::drive;
+use crate::charging_nchf::{SUPI, post, request};
+use crate::nchf_notices;
 use crate::node::keeping;
 use crate::page::Page;
 use crate::proxy::{Way, proxy};
@@ -338,4 +340,33 @@ fn what_has_happened_is_looked_up_where_the_account_is() {
     assert_eq!((reply.status, &reply.body["code"]), (404, &json!("UNKNOWN_ACCOUNT")));
     let reply = door.ask("GET /v1/console/account", &[], "");
     assert_eq!((reply.status, &reply.body["type"]), (400, &json!("/v1/problems#BAD_REQUEST")));
+}
+
+#[test]
+fn consumers_of_5g_are_seen_with_what_could_not_be_told_to_them() {
+    let nodes = keeping(1);
+    let (_files, config) = nchf_notices::settings("10.0.0.0/8");
+    let door = Door::charging(&nodes[0].address(), &["--config", &config]);
+    nchf_notices::logged(&door, "clients are asked again after a top-up (Nchf notifications)");
+    let account = format!("/v1/accounts/{SUPI}");
+    let body = r#"{"buckets":[{"bucket":"data","unit":"octet","amount":100}]}"#;
+    assert_eq!(door.ask(&format!("PUT {account}"), &[], body).status, 201);
+    nchf_notices::denied_session(&door, 1, "http://user@127.0.0.1:9/notify?one");
+    let top_up = r#"{"bucket":"data","amount":1000}"#;
+    assert_eq!(door.ask_once(&format!("POST {account}/top-ups"), "t1", top_up).status, 200);
+    let mut event =
+        request(0, 0, &json!([{"ratingGroup": 1, "requestedUnit": {"totalVolume": 1}}]));
+    event["nfConsumerIdentification"] = json!({"nodeFunctionality": "SMSF"});
+    (event["oneTimeEvent"], event["oneTimeEventType"]) = (json!(true), json!("IEC"));
+    assert_eq!(post(&door, "/nchf-convergedcharging/v2/chargingdata", &event).status, 201);
+    let want = json!({
+        "consumers": [
+            ["SMF 0b3c2d3e-aaaa-bbbb-cccc-000000000001", "v3", "1", "1", "0", "0"],
+            ["SMSF", "v2", "0", "0", "0", "1"],
+        ],
+        "failed": [["127.0.0.1:9", "not allowed", "1"]],
+        "notices": "Notifications: 0 delivered, 1 given up.",
+    });
+    let url = format!("http://127.0.0.1:{}", door.port());
+    assert_eq!(drive(&url, &["nchf", &want.to_string()])["consumers"], 2);
 }
