@@ -1,4 +1,4 @@
-//! Runs the curl lines of the documentation. A fenced block that begins with ```` ```curl ```` is run line by line in a
+//! Runs the lines of curl and nghttp in the documentation. A fenced block that begins with ```` ```curl ```` is run line by line in a
 //! shell, on fresh stores and doors. A line `# 201` before a command gives the status that it must have; without one
 //! the status must be below 400.
 
@@ -18,7 +18,7 @@ fn the_lines_on_charging_work() {
     let ran = run(PAGE, &door);
     assert!(ran >= 20, "only {ran} lines were found");
     let ran = run("docs/charging-5g.md", &door);
-    assert!(ran >= 4, "only {ran} lines were found");
+    assert!(ran >= 8, "only {ran} lines were found");
 }
 
 #[test]
@@ -27,6 +27,19 @@ fn the_lines_on_entities_work() {
     let door = Door::open(&nodes);
     let ran = run("docs/http.md", &door);
     assert!(ran >= 5, "only {ran} lines were found");
+}
+
+/// The store of the door is away, and so is the NRF.
+#[test]
+fn the_settings_for_free5gc_are_read() {
+    let page = read("docs/charging-5g.md");
+    let part = page.split("## free5GC").nth(1).expect("a section");
+    let settings = part.split("```toml").nth(1).and_then(|rest| rest.split("```").next());
+    let files = tempfile::tempdir().expect("a directory");
+    let file = files.path().join("scurry.toml");
+    std::fs::write(&file, settings.expect("a block")).expect("it is written");
+    let door = Door::charging("127.0.0.1:1", &["--config", file.to_str().expect("text")]);
+    assert_eq!(door.get("/healthz").0, 200);
 }
 
 #[test]
@@ -131,6 +144,9 @@ fn run(page: &str, door: &Door) -> usize {
 }
 
 fn status_of(line: &str, door: &Door) -> u16 {
+    if line.contains("| nghttp ") {
+        return nghttp_status_of(line, door);
+    }
     let rest = line.strip_prefix("curl ").expect("every line is one curl");
     let rest = rest.replace("127.0.0.1:8080", &format!("127.0.0.1:{}", door.port()));
     assert_ne!(rest, line["curl ".len()..], "the line asks 127.0.0.1:8080: {line}");
@@ -140,4 +156,16 @@ fn status_of(line: &str, door: &Door) -> u16 {
     // With -i the headers go to the same output as the body.
     text.parse()
         .unwrap_or_else(|_| panic!("{line}: {text}{}", String::from_utf8_lossy(&output.stderr)))
+}
+
+/// Runs a line with nghttp, which shows the frames.
+fn nghttp_status_of(line: &str, door: &Door) -> u16 {
+    let line = line.replace("127.0.0.1:8080", &format!("127.0.0.1:{}", door.port()));
+    let output = Command::new("sh").args(["-c", &line]).output().expect("a shell");
+    let text = String::from_utf8_lossy(&output.stdout);
+    let status = text.lines().find_map(|line| line.split_once(":status: "));
+    let (_, status) = status.unwrap_or_else(|| {
+        panic!("{line}: {text}{}", String::from_utf8_lossy(&output.stderr));
+    });
+    status.trim().parse().expect("a status")
 }
