@@ -266,13 +266,15 @@ fn upgrade_test(host: &Host) -> Result<Outcome> {
     upgrade::run(host, tests)
 }
 
-/// Tests a real cluster: one primary killed, one paused, slots moved.
+/// Tests a real cluster (one primary killed, one paused, slots moved), doors before a group, and a door under attack.
 fn cluster_test(host: &Host) -> Result<Outcome> {
     const NAME: &str = "scurry-cluster-test";
     const DIAMETER: &str = "scurry-diameter-faults";
-    let built = host.binaries(&[NAME, DIAMETER])?;
+    const HTTP2: &str = "scurry-http2-fuzz";
+    let built = host.binaries(&[NAME, DIAMETER, HTTP2])?;
     host.show(Command::new(built.join(NAME)).arg("--short"))?;
     host.show(&mut Command::new(built.join(DIAMETER)))?;
+    host.show(&mut Command::new(built.join(HTTP2)))?;
     Ok(Outcome::Passed)
 }
 

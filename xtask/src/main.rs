@@ -64,6 +64,8 @@ usage: cargo xtask COMMAND
                  a group of three servers under load and under faults: testing/cluster
   diameter-faults [--seconds N] [--rate N] [--seed S]
                  two Diameter doors before such a group, 200 sessions a second, for 600 s unless told otherwise
+  http2-fuzz [--seconds N] [--seed S] [--workers N] [--memory-mib N] [--connection SEED]
+                 hostile clients of HTTP/2 at a real server, and good ones beside them: for 900 s unless told otherwise
   torture [--hours H] [--seed S] [--kinds NAME,...]
                  the same on release builds, all faults again and again for H hours (1): docs/torture.md
   soak [--hours H] [--accounts N] [--rate R] [--every SECONDS] [--dir DIR] [--seed S]
@@ -110,6 +112,7 @@ fn run(args: &[String]) -> Result<()> {
                 | "figures"
                 | "fuzz"
                 | "group-test"
+                | "http2-fuzz"
                 | "mutants"
                 | "rdma-sim"
                 | "release"
@@ -144,6 +147,7 @@ fn run(args: &[String]) -> Result<()> {
         "cluster-test" => cluster_test(&Host::find()?, "scurry-cluster-test", rest),
         "group-test" => cluster_test(&Host::find()?, "scurry-group-test", rest),
         "diameter-faults" => cluster_test(&Host::find()?, "scurry-diameter-faults", rest),
+        "http2-fuzz" => program(&Host::find()?, "scurry-http2-fuzz", "scurry-http2-fuzz", rest),
         "torture" => torture::run(&Host::find()?, &torture::TORTURE, rest),
         "soak" => torture::run(&Host::find()?, &torture::SOAK, rest),
         "rdma" => match rdma::run(&Host::find()?)? {
@@ -166,7 +170,12 @@ fn run(args: &[String]) -> Result<()> {
 }
 
 fn cluster_test(host: &Host, name: &str, args: &[String]) -> Result<()> {
-    let own = ["run", "-q", "--locked", "-p", "scurry-cluster-test", "--bin", name, "--"];
+    program(host, "scurry-cluster-test", name, args)
+}
+
+/// Runs a program of a package with these arguments.
+fn program(host: &Host, package: &str, name: &str, args: &[String]) -> Result<()> {
+    let own = ["run", "-q", "--locked", "-p", package, "--bin", name, "--"];
     let args = args.iter().map(String::as_str);
     host.cargo(&own.into_iter().chain(args).collect::<Vec<_>>())
 }
