@@ -1,7 +1,7 @@
 //! A client of the door, and what its answers say.
 
-use super::process::PATIENCE;
-use super::translate::Request;
+use super::form::{request_type, write};
+use crate::charging::{PATIENCE, Request};
 use scurry_diameter::attribute::{
     CHECK_BALANCE_RESULT, ERROR_MESSAGE, FINAL_UNIT_INDICATION, GRANTED_SERVICE_UNIT,
     MULTIPLE_SERVICES_CREDIT_CONTROL, RESULT_CODE,
@@ -33,7 +33,7 @@ pub(super) struct Answer {
 }
 
 impl Client {
-    pub(super) fn connect(port: u16) -> Client {
+    pub(super) fn open(port: u16) -> Client {
         let stream = TcpStream::connect(("127.0.0.1", port)).expect("it listens");
         stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
         let mut client = Client { stream, input: Vec::new(), number: 0 };
@@ -47,23 +47,23 @@ impl Client {
     }
 
     /// Sends a request, and returns its answer.
-    pub(super) fn ask(&mut self, request: &Request) -> Answer {
+    pub(super) fn send(&mut self, request: &Request) -> Answer {
         self.number += 1;
         let ids = MessageIds { hop_by_hop: self.number, end_to_end: self.number };
         let head = RequestHead {
-            session_id: &request.session,
+            session_id: &request.name,
             origin_host: HOST,
             origin_realm: "example",
             destination_realm: "localdomain",
             service_context_id: &request.context,
-            request_type: request.kind,
+            request_type: request_type(request.kind),
             request_number: request.number,
         };
         let mut out = Vec::new();
         let mut writer = RequestWriter::begin(&mut out, ids, &head);
         let data = request.account.as_str();
         writer.subscription(&SubscriptionId { kind: SubscriptionKind::Private, data });
-        request.write(&mut writer);
+        write(request, &mut writer);
         writer.finish();
         self.stream.write_all(&out).expect("it is sent");
         Answer::read(&self.receive())

@@ -1,4 +1,4 @@
-//! A server with a Diameter door, and commands to it over RESP.
+//! A server, with a door beside RESP or without, and commands to it over RESP.
 
 use scurry_conformance::{Script, Value};
 use std::fmt::Write as _;
@@ -10,18 +10,18 @@ use std::time::Duration;
 use std::{env, fs, process, thread};
 
 /// Timeout of a reply: longer than any pause of the machine.
-pub(super) const PATIENCE: Duration = Duration::from_secs(120);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
-pub(super) struct Server {
+pub(crate) struct Server {
     child: Child,
     stream: TcpStream,
-    /// Port of its Diameter door.
-    pub(super) diameter: u16,
+    /// Port of its door.
+    pub(crate) door: u16,
 }
 
 impl Server {
-    /// Starts a server with the limits of the script and these settings.
-    pub(super) fn start(binary: &Path, script: &Script, settings: &str) -> Server {
+    /// Starts a server with the limits of the script, these settings, and a door that this option opens.
+    pub(crate) fn start(binary: &Path, script: &Script, settings: &str, option: &str) -> Server {
         let mut text = String::from("[limits]\n");
         for (name, value) in &script.limit_words {
             let quote = if value.starts_with(|c: char| c.is_ascii_digit()) { "" } else { "\"" };
@@ -29,26 +29,29 @@ impl Server {
         }
         text.push_str(settings);
         let name = script.file.replace('/', "-");
-        let file = format!("scurry-diameter-{}-{name}.toml", process::id());
+        let file = format!("scurry{option}-{}-{name}.toml", process::id());
         let path = env::temp_dir().join(file);
         fs::write(&path, text).expect("a file");
         let mut command = Command::new(binary);
         command.args(["serve", "--durability", "none", "--listen", "127.0.0.1:0"]);
-        command.args(["--diameter-listen", "127.0.0.1:0", "--config"]).arg(&path);
+        command.args([option, "127.0.0.1:0", "--config"]).arg(&path);
         for kind in &script.unique_kinds {
             command.arg("--unique-identities").arg(kind.as_str());
         }
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("the server starts");
         let mut said = BufReader::new(child.stderr.take().expect("it is piped"));
-        let (mut port, mut diameter, mut all) = (None, None, String::new());
-        while port.is_none() || diameter.is_none() {
+        let (mut port, mut door, mut all) = (None, None, String::new());
+        while port.is_none() || door.is_none() {
             let start = all.len();
             let len = said.read_line(&mut all).expect("a line");
             assert!(len > 0, "{}: the server does not start: {all}", script.file);
-            let number = |prefix: &str| all[start..].trim().strip_prefix(prefix)?.parse().ok();
-            port = port.or_else(|| number("listening on 127.0.0.1:"));
-            diameter = diameter.or_else(|| number("diameter listening on 127.0.0.1:"));
+            let line = all[start..].trim();
+            let number = |(_, rest): (&str, &str)| rest.split_whitespace().next()?.parse().ok();
+            match line.strip_prefix("listening on 127.0.0.1:") {
+                Some(digits) => port = digits.parse().ok(),
+                None => door = door.or(line.split_once("127.0.0.1:").and_then(number)),
+            }
         }
         // It is read on, so that the server can write its log.
         thread::spawn(move || std::io::copy(&mut said, &mut std::io::sink()));
@@ -57,11 +60,11 @@ impl Server {
         let port: u16 = port.expect("a port");
         let stream = TcpStream::connect(("127.0.0.1", port)).expect("it listens");
         stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
-        Server { child, stream, diameter: diameter.expect("a port") }
+        Server { child, stream, door: door.expect("a port") }
     }
 
     /// Sends a command over RESP, and returns its reply.
-    pub(super) fn ask(&mut self, words: &[Vec<u8>]) -> Value {
+    pub(crate) fn ask(&mut self, words: &[Vec<u8>]) -> Value {
         let mut bytes = format!("*{}\r\n", words.len()).into_bytes();
         for word in words {
             bytes.extend(format!("${}\r\n", word.len()).into_bytes());

@@ -1,66 +1,75 @@
-//! Commands as credit-control requests. RESERVE is CCR-I, UPDATE CCR-U, TERMINATE CCR-T; DEBIT, REFUND and CHECK of items are
-//! CCR-E.
+//! Commands as requests of charging protocols: RESERVE, UPDATE and TERMINATE of a session, DEBIT, REFUND and CHECK of items.
 
-use super::client::Answer;
+use super::Said;
 use scurry_conformance::Pattern;
-use scurry_diameter::ccr::{
-    RequestType, RequestWriter, RequestedAction, Service, Units, UsedUnits,
-};
-use scurry_ledger::{Code, Id, Name};
+use scurry_ledger::{Code, Name};
 use std::collections::BTreeSet;
 
-/// Why a command has no form in Diameter.
-pub(super) type Why = &'static str;
+/// Why a command has no form in a protocol.
+pub(crate) type Why = &'static str;
+
+/// What a request does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Kind {
+    Reserve,
+    Update,
+    Terminate,
+    /// Use of a session that nothing has opened, as an event of its own.
+    Settle,
+    Debit,
+    Refund,
+    Check,
+}
 
 /// An item of a command.
-#[derive(Clone, Debug)]
-pub(super) struct Item {
-    pub(super) rating_group: Option<u32>,
-    pub(super) unit: String,
-    used: Option<u64>,
-    requested: Option<u64>,
-    pub(super) min: u64,
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Item {
+    pub(crate) rating_group: Option<u32>,
+    pub(crate) unit: String,
+    pub(crate) used: Option<u64>,
+    pub(crate) requested: Option<u64>,
+    pub(crate) min: u64,
 }
 
-/// A command in Diameter.
-#[derive(Clone, Debug)]
-pub(super) struct Request {
-    pub(super) account: String,
-    pub(super) session: String,
-    pub(super) kind: RequestType,
-    pub(super) number: u32,
-    pub(super) context: String,
-    action: Option<RequestedAction>,
+/// A command as a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Request {
+    pub(crate) account: String,
+    /// Session, or transaction.
+    pub(crate) name: String,
+    pub(crate) kind: Kind,
+    pub(crate) number: u32,
+    /// Context in the table of services.
+    pub(crate) context: String,
     /// Debit that is refunded.
-    pub(super) debit: Vec<u8>,
-    pub(super) keeps_open: bool,
-    pub(super) items: Vec<Item>,
+    pub(crate) debit: Vec<u8>,
+    pub(crate) keeps_open: bool,
+    pub(crate) items: Vec<Item>,
 }
 
-pub(super) fn is(words: &[Vec<u8>], name: &str) -> bool {
+pub(crate) fn is(words: &[Vec<u8>], name: &str) -> bool {
     words.first().is_some_and(|word| word.eq_ignore_ascii_case(name.as_bytes()))
 }
 
-fn code_of(expected: &Pattern) -> Option<Code> {
+pub(crate) fn code_of(expected: &Pattern) -> Option<Code> {
     let name = expected.code()?;
     Code::ALL.iter().copied().find(|code| code.name() == name)
 }
 
 /// Reports whether the command changes the account, or is remembered.
-pub(super) fn changes(expected: &Pattern) -> bool {
+pub(crate) fn changes(expected: &Pattern) -> bool {
     matches!(expected, Pattern::Array(..))
 }
 
-/// Returns a command as a request. An error without a reason is a command that is not of charging, or is refused for its
-/// grammar.
-pub(super) fn said(words: &[Vec<u8>], expected: &Pattern) -> Result<Request, Option<Why>> {
+/// Returns a command as a request, as far as any protocol could say it.
+pub(super) fn said(words: &[Vec<u8>], expected: &Pattern) -> Said {
     let kind = [
-        ("SCUR.RESERVE", RequestType::Initial),
-        ("SCUR.UPDATE", RequestType::Update),
-        ("SCUR.TERMINATE", RequestType::Termination),
-        ("SCUR.DEBIT", RequestType::Event),
-        ("SCUR.REFUND", RequestType::Event),
-        ("SCUR.CHECK", RequestType::Event),
+        ("SCUR.RESERVE", Kind::Reserve),
+        ("SCUR.UPDATE", Kind::Update),
+        ("SCUR.TERMINATE", Kind::Terminate),
+        ("SCUR.DEBIT", Kind::Debit),
+        ("SCUR.REFUND", Kind::Refund),
+        ("SCUR.CHECK", Kind::Check),
     ];
     let kind = kind.iter().find(|(name, _)| is(words, name)).ok_or(None)?.1;
     if matches!(code_of(expected), None | Some(Code::Invalid)) {
@@ -72,27 +81,19 @@ pub(super) fn said(words: &[Vec<u8>], expected: &Pattern) -> Result<Request, Opt
     };
     let mut request = Request {
         account: text(1)?,
-        session: text(2)?,
+        name: text(2)?,
         kind,
         number: 0,
         context: String::new(),
-        action: None,
         debit: Vec::new(),
         keeps_open: false,
         items: Vec::new(),
     };
-    if kind == RequestType::Event {
+    if request.is_event() {
         event(&mut request, words)?;
     } else {
-        if !Id::is_id(request.session.as_bytes()) {
-            return Err(Some("an id that is none of Diameter"));
-        }
         request.number = text(3)?.parse().map_err(|_| Some("a number above 32 bits"))?;
         session(&mut request, words.get(4..).unwrap_or_default(), expected)?;
-    }
-    let greatest = i64::MAX.unsigned_abs();
-    if request.items.iter().any(|item| item.used.is_some_and(|used| used >= greatest)) {
-        return Err(Some("use of 2^63 - 1"));
     }
     let mut groups = BTreeSet::new();
     if !request.items.iter().all(|item| groups.insert(item.rating_group)) {
@@ -114,7 +115,7 @@ fn session(
                 has_late_use = true;
                 1
             }
-            b"KEEPOPEN" if request.kind == RequestType::Initial => {
+            b"KEEPOPEN" if request.kind == Kind::Reserve => {
                 request.keeps_open = true;
                 1
             }
@@ -134,12 +135,12 @@ fn session(
         return Err(Some("KEEPOPEN without items"));
     }
     if !has_late_use && code_of(expected) == Some(Code::UnknownSession) {
-        return Err(Some("no LATEUSE: Diameter always settles what is late"));
+        return Err(Some("no LATEUSE: what is late is always settled"));
     }
     for item in &request.items {
         let allowed = match request.kind {
-            RequestType::Initial => item.used.is_none_or(|used| used == 0),
-            RequestType::Termination => item.requested.is_none(),
+            Kind::Reserve => item.used.is_none_or(|used| used == 0),
+            Kind::Terminate => item.requested.is_none(),
             _ => true,
         };
         if !allowed || (item.used.is_none() && item.requested.is_none()) {
@@ -186,16 +187,13 @@ fn event(request: &mut Request, words: &[Vec<u8>]) -> Result<(), Option<Why>> {
             _ => return Err(None),
         };
         let words = [key.to_vec(), unit.clone(), b"REQUESTED".to_vec(), amount.clone()];
-        "check".clone_into(&mut request.session);
-        request.action = Some(RequestedAction::CheckBalance);
+        "check".clone_into(&mut request.name);
         request.items.push(item(&words)?.0);
         return Ok(());
     }
     let (mut rest, without) = if is(words, "SCUR.DEBIT") {
-        request.action = Some(RequestedAction::DirectDebiting);
         (&words[3..], "DEBIT without items")
     } else {
-        request.action = Some(RequestedAction::RefundAccount);
         request.debit.clone_from(words.get(3).ok_or(None)?);
         if words.len() == 4 {
             return Ok(());
@@ -228,73 +226,23 @@ fn unit_of(unit: &[u8]) -> Result<String, Option<Why>> {
 }
 
 impl Request {
-    pub(super) fn is_check(&self) -> bool {
-        self.action == Some(RequestedAction::CheckBalance)
-    }
-
-    pub(super) fn write(&self, writer: &mut RequestWriter<'_>) {
-        if let Some(action) = self.action {
-            writer.action(action);
-        }
-        let units = |amount| Units { service_specific: Some(amount), ..Units::default() };
-        for item in &self.items {
-            let used =
-                item.used.map(|used| UsedUnits { units: units(used), ..UsedUnits::default() });
-            writer.service(&Service {
-                requested: item.requested.map(units),
-                used: used.as_slice(),
-                rating_group: item.rating_group,
-                refund_information: &self.debit,
-                ..Service::default()
-            });
-        }
-        if self.items.is_empty() && !self.debit.is_empty() {
-            let refund_information = &self.debit;
-            writer.outside(&Service { refund_information, ..Service::default() });
-        }
-    }
-
-    /// Compares an answer with the expected result of the command.
-    pub(super) fn compare(&self, expected: &Pattern, answer: &Answer) -> Result<(), String> {
-        let code = code_of(expected).ok_or("no code")?;
-        let wrong = |what: &str| Err(format!("{what}: {answer:?}"));
-        let Pattern::Array(parts, _) = expected else {
-            let is_right = answer.result == u32::from(code.diameter());
-            return if is_right { Ok(()) } else { wrong("Result-Code") };
-        };
-        if self.is_check() {
-            let is_right = answer.check == Some(u32::from(code != Code::Ok));
-            return if is_right { Ok(()) } else { wrong("Check-Balance-Result") };
-        }
-        let is_closed = matches!(parts.get(2), Some(Pattern::Int(0)));
-        let result = match (self.kind, code) {
-            (RequestType::Update, Code::Ok) if is_closed => 5002,
-            // A session that is open goes on.
-            (RequestType::Initial | RequestType::Update, Code::CreditLimitReached)
-                if !is_closed =>
-            {
-                2001
-            }
-            (_, code) => u32::from(code.diameter()),
-        };
-        if answer.result != result {
-            return wrong("Result-Code");
-        }
-        let Some(Pattern::Array(items, _)) = parts.get(3) else { return Ok(()) };
-        if result == 5002 || self.kind == RequestType::Event {
-            return Ok(());
-        }
-        let is_right = items.len() == answer.services.len()
-            && items.iter().zip(&answer.services).all(|(item, service)| is_of(item, *service));
-        if is_right { Ok(()) } else { wrong("services") }
+    /// Reports whether it belongs to no session.
+    pub(crate) fn is_event(&self) -> bool {
+        matches!(self.kind, Kind::Debit | Kind::Refund | Kind::Check | Kind::Settle)
     }
 }
 
-/// Reports whether a service has the expected result of its item: [key, code, granted, last, uncollected].
-fn is_of(item: &Pattern, (result, granted, is_final): (u32, u64, bool)) -> bool {
+/// Reports whether an answer shows the expected result of an item, [key, code, granted, last, uncollected]. `code` is the
+/// answer's.
+pub(crate) fn shows(
+    item: &Pattern,
+    code: impl Fn(Code) -> bool,
+    granted: u64,
+    is_final: bool,
+) -> bool {
     let Pattern::Array(parts, _) = item else { return false };
     let [_, Pattern::Word(name), expected, last, ..] = &parts[..] else { return false };
-    let code = Code::ALL.iter().find(|code| code.name().as_bytes() == name.as_slice());
+    let expected_code = Code::ALL.iter().find(|code| code.name().as_bytes() == name.as_slice());
     let is_granted = match expected {
         Pattern::Int(expected) => *expected == i128::from(granted),
         other => *other == Pattern::Any,
@@ -304,5 +252,5 @@ fn is_of(item: &Pattern, (result, granted, is_final): (u32, u64, bool)) -> bool 
         Pattern::Int(last) => is_final == (*last == 1 && granted > 0),
         other => *other == Pattern::Any,
     };
-    code.is_some_and(|code| u32::from(code.diameter()) == result) && is_granted && is_last
+    expected_code.is_some_and(|expected| code(*expected)) && is_granted && is_last
 }
