@@ -107,6 +107,7 @@ fn totals_of_several_nodes_are_summed() {
         consumed: &[3, 2],
         consumed_total: 5,
         alone: true,
+        without_credit: 0,
         as_created: None,
     };
     for (second, is_right) in [(totals(8, 2), true), (totals(7, 3), false), (totals(10, 0), false)]
