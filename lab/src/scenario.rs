@@ -30,6 +30,7 @@ const BUILT_IN: &[(&str, &str)] = &[
     ("moaf-scur-pipelined", include_str!("../scenarios/moaf-scur-pipelined.toml")),
     ("two-phase", include_str!("../scenarios/two-phase.toml")),
     ("diameter-gy", include_str!("../scenarios/diameter-gy.toml")),
+    ("nchf", include_str!("../scenarios/nchf.toml")),
     ("kv", include_str!("../scenarios/kv.toml")),
     ("kts-persistence", include_str!("../scenarios/kts-persistence.toml")),
     ("kts-index", include_str!("../scenarios/kts-index.toml")),

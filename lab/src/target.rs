@@ -19,10 +19,10 @@ use crate::client::Client;
 use crate::dialect::Dialect;
 pub use crate::missing::Missing;
 use crate::scenario::ScenarioKind;
-use crate::wire::{HttpTarget, Wire};
+use crate::wire::{HttpTarget, HttpVersion, Wire};
 use crate::workload::IndexDialect;
 pub use command::Start;
-pub(crate) use command::{diameter_address, door};
+pub(crate) use command::{door, network_door};
 pub use durability::Durability;
 pub use identity::Identity;
 pub(crate) use jvm::{driver, driver_of_another};
@@ -84,6 +84,10 @@ targets! {
         "three of scurry serve that keep one log; an answer is on the devices of two";
     ScurryDiameter = "scurry+diameter", Some(Dialect::Scur), Wire::Diameter =>
         "scurry serve with its Diameter door; the load is CCR-I, U and T";
+    ScurryNchf = "scurry+nchf", Some(Dialect::Scur), Wire::Nchf(HttpVersion::Http2) =>
+        "scurry serve with its HTTP door; the load is Nchf over HTTP/2, Create, Update and Release";
+    ScurryNchfHttp1 = "scurry+nchf1", Some(Dialect::Scur), Wire::Nchf(HttpVersion::Http1) =>
+        "as scurry+nchf, over HTTP/1.1; requests in flight on a connection are pipelined";
     ValkeyLua = "valkey+lua", Some(Dialect::Functions), Wire::Resp =>
         "valkey-server; charging by a Lua function library (FCALL)";
     RedisLua = "redis+lua", Some(Dialect::Functions), Wire::Resp =>
@@ -183,9 +187,15 @@ impl Target {
         self == Target::ValkeyClusterModule
     }
 
-    /// Reports whether the load goes to `scurry serve`, over RESP.
+    /// Reports whether the load goes to `scurry serve`.
     pub fn is_scurry(self) -> bool {
-        matches!(self, Target::Scurry | Target::ScurryDiameter | Target::ScurryReplicas)
+        matches!(self, Target::Scurry | Target::ScurryReplicas) || self.has_network_door()
+    }
+
+    /// Reports whether the load goes to a door to networks of `scurry serve`: over Diameter, or over Nchf. The lab
+    /// fills and audits over RESP.
+    pub fn has_network_door(self) -> bool {
+        matches!(self, Target::ScurryDiameter | Target::ScurryNchf | Target::ScurryNchfHttp1)
     }
 
     /// Reports whether three servers keep one log, one of which executes all commands; the replicas are part of the

@@ -2,11 +2,14 @@
 //! translator at the socket converts them to the target's protocol.
 
 mod bulk;
+mod charge;
 mod diameter;
 mod http;
+pub(crate) mod http2;
 mod iproto;
 mod locked;
 mod logic;
+mod nchf;
 
 use std::fmt::Debug;
 
@@ -19,6 +22,8 @@ pub use http::{HttpTarget, Quorum};
 use iproto::Iproto;
 use locked::LockingTranslator;
 use logic::CasTranslator;
+pub use nchf::HttpVersion;
+use nchf::{NchfHttp1, NchfHttp2};
 
 /// Protocol of a target.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -42,6 +47,8 @@ pub enum Wire {
     Foreign,
     /// Credit control over Diameter.
     Diameter,
+    /// Nchf_ConvergedCharging of 5G.
+    Nchf(HttpVersion),
     /// HTTP, as the door to entities speaks it.
     Http(HttpTarget),
 }
@@ -95,6 +102,8 @@ impl Wire {
             Wire::RespBulk => Some(Box::new(BatchCasTranslator::new(None))),
             Wire::IprotoBulk => Some(Box::new(BatchCasTranslator::new(Wire::Iproto.translator()))),
             Wire::Diameter => Some(Box::new(Diameter::new())),
+            Wire::Nchf(HttpVersion::Http1) => Some(Box::<NchfHttp1>::default()),
+            Wire::Nchf(HttpVersion::Http2) => Some(Box::<NchfHttp2>::default()),
             Wire::Http(target) => Some(Box::new(Http::new(target))),
             Wire::IprotoLogic => Some(Box::new(CasTranslator::new(Wire::Iproto.translator()))),
         }

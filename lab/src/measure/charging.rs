@@ -14,7 +14,7 @@ use crate::progress::Progress;
 use crate::routes::Routes;
 use crate::row::Run;
 use crate::scenario::{Charging, Operation, ScenarioKind};
-use crate::target::{Target, diameter_address, probe_charging, probe_two_phase};
+use crate::target::{Target, network_door, probe_charging, probe_two_phase};
 use crate::workload::{ChargingPlan, ChargingWorkload, HashFieldsWorkload, Workload};
 
 impl Bench<'_> {
@@ -82,8 +82,8 @@ impl Bench<'_> {
             routes: routes.as_ref().map(owners).transpose()?,
         })?;
         let mut addresses = addresses(fleet, routes.as_ref());
-        if self.target == Target::ScurryDiameter {
-            addresses = addresses.into_iter().map(diameter_address).collect();
+        if self.target.has_network_door() {
+            addresses = addresses.into_iter().map(network_door).collect();
         }
         let mut run = self.load(number, &mut workload, fleet, client, addresses, progress)?;
         if self.revives {

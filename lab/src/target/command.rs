@@ -38,8 +38,8 @@ pub struct Start<'a> {
     pub connections: u32,
 }
 
-/// Distance of the port of the Diameter door from that of its server, behind the ports of the server's threads.
-const DIAMETER_PORT: u16 = 16;
+/// Distance of the port of a door to networks from that of its server, behind the ports of the server's threads.
+const NETWORK_DOOR: u16 = 16;
 /// Settings of the server with a Diameter door.
 const SETTINGS_FILE: &str = "scurry.toml";
 /// Connections that every target accepts by default.
@@ -54,6 +54,8 @@ impl Target {
         let words = match self {
             Target::Scurry
             | Target::ScurryDiameter
+            | Target::ScurryNchf
+            | Target::ScurryNchfHttp1
             | Target::ScurryReplicas
             | Target::ScurryHttp
             | Target::HttpEcho => scurry(self, &start),
@@ -70,8 +72,8 @@ impl Target {
         let arguments = words.into_iter().map(OsString::from).collect();
         let Start { program, address, cores, place, .. } = start;
         let wire = match self {
-            // The servers behind the door speak RESP.
-            _ if self.is_http() || self == Target::ScurryDiameter => Wire::Resp,
+            // The servers behind a door speak RESP.
+            _ if self.is_http() || self.has_network_door() => Wire::Resp,
             // The lab speaks to the client beside the data nodes.
             _ if self.is_ndb() => Wire::Foreign,
             _ => self.wire(),
@@ -84,9 +86,9 @@ impl Target {
     }
 }
 
-/// Returns the address of the Diameter door of a server.
-pub(crate) fn diameter_address(server: SocketAddr) -> SocketAddr {
-    SocketAddr::new(server.ip(), server.port() + DIAMETER_PORT)
+/// Returns the address of a server's door to networks.
+pub(crate) fn network_door(server: SocketAddr) -> SocketAddr {
+    SocketAddr::new(server.ip(), server.port() + NETWORK_DOOR)
 }
 
 /// The arguments of `java` for the first member.
@@ -129,9 +131,15 @@ fn scurry(target: Target, start: &Start<'_>) -> Vec<String> {
     if let Some(threads) = threads {
         all.extend(words(&["--threads", &threads.to_string()]));
     }
-    if target == Target::ScurryDiameter {
-        let door = diameter_address(start.address).to_string();
-        all.extend(words(&["--diameter-listen", &door, "--config", SETTINGS_FILE]));
+    let door = network_door(start.address).to_string();
+    match target {
+        Target::ScurryDiameter => {
+            all.extend(words(&["--diameter-listen", &door, "--config", SETTINGS_FILE]));
+        }
+        Target::ScurryNchf | Target::ScurryNchfHttp1 => {
+            all.extend(words(&["--http-listen", &door]));
+        }
+        _ => {}
     }
     if start.kind == ScenarioKind::Index {
         all.push("--entity-index".to_owned());

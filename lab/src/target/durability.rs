@@ -47,6 +47,8 @@ impl Durability {
             Target::ScurryReplicas => &[Durability::Fsync],
             Target::Scurry
             | Target::ScurryDiameter
+            | Target::ScurryNchf
+            | Target::ScurryNchfHttp1
             | Target::ScurryHttp
             | Target::TarantoolLua
             | Target::TarantoolClient

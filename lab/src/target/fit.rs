@@ -49,6 +49,13 @@ impl Target {
             let why = format!("{name} knows two phases alone, RESERVE and TERMINATE");
             return missing(why, "run two-phase");
         }
+        let is_of_networks = |charging: &Charging| {
+            charging.operations().into_iter().all(Operation::writes) && charging.counters == 0
+        };
+        if self.has_network_door() && !scenario.charging.as_ref().is_some_and(is_of_networks) {
+            let why = format!("{name} opens, updates and ends sessions of one item, and no more");
+            return missing(why, "run diameter-gy or nchf");
+        }
         let has_replicas = self.replicates() || self.is_group() || self.backs_up(scenario.kind);
         if scenario.replicas > 0 && !has_replicas {
             let why = format!("the lab gives {name} no replicas");
@@ -134,6 +141,19 @@ mod tests {
         }
         let batches: Vec<u32> = two.iter().map(|step| step.depth).collect();
         assert_eq!(batches, [1, 64, 8_189]);
+    }
+
+    #[test]
+    fn a_door_to_networks_takes_sessions_and_says_that_it_takes_nothing_else() {
+        for target in [Target::ScurryDiameter, Target::ScurryNchf, Target::ScurryNchfHttp1] {
+            for name in ["diameter-gy", "nchf", "two-phase"] {
+                assert_eq!(target.fits(&Scenario::built_in(name).unwrap()), Ok(()), "{name}");
+            }
+            for name in ["moaf-scur", "charging-live", "charglt", "ndb-30-records", "kv"] {
+                let missing = target.fits(&Scenario::built_in(name).unwrap()).unwrap_err();
+                assert_eq!(missing.cure, "run diameter-gy or nchf", "{name}");
+            }
+        }
     }
 
     #[test]

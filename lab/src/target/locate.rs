@@ -69,6 +69,8 @@ impl Target {
         match self {
             Target::Scurry
             | Target::ScurryDiameter
+            | Target::ScurryNchf
+            | Target::ScurryNchfHttp1
             | Target::ScurryReplicas
             | Target::ScurryHttp
             | Target::HttpEcho => locate_scurry(scurry),

@@ -3,7 +3,6 @@
 //! flight at most.
 
 use std::io::Write;
-use std::str::from_utf8;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use scurry_diameter::attribute::{
@@ -18,9 +17,11 @@ use scurry_diameter::{
     Avp, Avps, Flags, Frame, Header, Message, MessageIds, MessageWriter, Origin, Refusal,
     application, command, frame,
 };
+use scurry_service::SessionStep;
 
+use super::charge::{Charge, write_reply};
 use super::{Sink, Step, Translator};
-use crate::resp::{Stop, words};
+use crate::resp::Stop;
 
 /// Settings of a door for this load.
 pub const SETTINGS: &str = "
@@ -79,67 +80,37 @@ impl Diameter {
     }
 }
 
-/// A charging request of the load.
-struct Charge<'a> {
-    kind: RequestType,
-    account: &'a str,
-    session: &'a str,
-    number: u32,
-    rating_group: u32,
-    used: Option<u64>,
-    requested: Option<u64>,
+/// Writes the CCR of a request.
+fn write_request(charge: &Charge<'_>, host: &str, hop_by_hop: u32, out: &mut Vec<u8>) {
+    let head = RequestHead {
+        session_id: charge.session,
+        origin_host: host,
+        origin_realm: REALM,
+        destination_realm: DOOR_REALM,
+        service_context_id: CONTEXT,
+        request_type: request_type(charge.step),
+        request_number: charge.number,
+    };
+    let ids = MessageIds { hop_by_hop, end_to_end: hop_by_hop };
+    let mut request = RequestWriter::begin(out, ids, &head);
+    let subscriber = SubscriptionId { kind: SubscriptionKind::Private, data: charge.account };
+    request.subscription(&subscriber);
+    let octets = |total| Units { total_octets: Some(total), ..Units::default() };
+    let used = charge.used.map(|used| UsedUnits { units: octets(used), ..UsedUnits::default() });
+    request.service(&Service {
+        rating_group: Some(charge.rating_group),
+        requested: charge.requested.map(octets),
+        used: used.as_slice(),
+        ..Service::default()
+    });
+    request.finish();
 }
 
-impl<'a> Charge<'a> {
-    /// Reads a command with one item. None for any other command.
-    fn read(request: &'a [u8]) -> Option<Charge<'a>> {
-        let mut words = words(request).map(|word| from_utf8(word).unwrap_or_default());
-        let kind = match words.next()? {
-            "SCUR.RESERVE" => RequestType::Initial,
-            "SCUR.UPDATE" => RequestType::Update,
-            "SCUR.TERMINATE" => RequestType::Termination,
-            _ => return None,
-        };
-        let (account, session) = (words.next()?, words.next()?);
-        let number = words.next()?.parse().ok()?;
-        let (_item, rating_group, _unit) =
-            (words.next()?, words.next()?.parse().ok()?, words.next()?);
-        let mut charge =
-            Charge { kind, account, session, number, rating_group, used: None, requested: None };
-        while let Some(option) = words.next() {
-            let amount = words.next()?.parse().ok();
-            match option {
-                "USED" => charge.used = amount,
-                "REQUESTED" => charge.requested = amount,
-                _ => return None,
-            }
-        }
-        Some(charge)
-    }
-
-    fn write(&self, host: &str, hop_by_hop: u32, out: &mut Vec<u8>) {
-        let head = RequestHead {
-            session_id: self.session,
-            origin_host: host,
-            origin_realm: REALM,
-            destination_realm: DOOR_REALM,
-            service_context_id: CONTEXT,
-            request_type: self.kind,
-            request_number: self.number,
-        };
-        let ids = MessageIds { hop_by_hop, end_to_end: hop_by_hop };
-        let mut request = RequestWriter::begin(out, ids, &head);
-        let subscriber = SubscriptionId { kind: SubscriptionKind::Private, data: self.account };
-        request.subscription(&subscriber);
-        let octets = |total| Units { total_octets: Some(total), ..Units::default() };
-        let used = self.used.map(|used| UsedUnits { units: octets(used), ..UsedUnits::default() });
-        request.service(&Service {
-            rating_group: Some(self.rating_group),
-            requested: self.requested.map(octets),
-            used: used.as_slice(),
-            ..Service::default()
-        });
-        request.finish();
+fn request_type(step: SessionStep) -> RequestType {
+    match step {
+        SessionStep::Reserve => RequestType::Initial,
+        SessionStep::Update => RequestType::Update,
+        SessionStep::Terminate => RequestType::Termination,
     }
 }
 
@@ -147,7 +118,7 @@ impl Translator for Diameter {
     fn request(&mut self, session: u32, request: &[u8], out: &mut Vec<u8>) {
         self.open(out);
         match Charge::read(request) {
-            Some(charge) => charge.write(&self.host, session, out),
+            Some(charge) => write_request(&charge, &self.host, session, out),
             // PING, by which the lab finds that a server is ready.
             None => self.watchdog(session, out),
         }
@@ -178,11 +149,7 @@ impl Translator for Diameter {
                 return Ok((length, Step::Answer(header.hop_by_hop)));
             }
         };
-        write!(
-            sink.reply,
-            "*4\r\n+{code}\r\n:0\r\n:0\r\n*1\r\n*5\r\n:1\r\n+{code}\r\n:{granted}\r\n:0\r\n:0\r\n"
-        )
-        .expect("a vector takes every byte");
+        write_reply(sink.reply, code, false, granted);
         Ok((length, Step::Answer(header.hop_by_hop)))
     }
 }
