@@ -21,6 +21,7 @@ pub mod filling;
 pub mod fleet;
 pub mod host;
 pub mod html;
+pub mod http2_memory;
 pub mod latency;
 pub mod launcher;
 pub mod list;

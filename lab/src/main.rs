@@ -9,6 +9,7 @@ use scurry_lab::compare::compare;
 use scurry_lab::echo::{ReplySizes, serve};
 use scurry_lab::fill::fill;
 use scurry_lab::html::report;
+use scurry_lab::http2_memory::http2_memory;
 use scurry_lab::launcher::{Launch, launch};
 use scurry_lab::list::list;
 use scurry_lab::run::{faults, run, soak};
@@ -33,6 +34,7 @@ fn dispatch(command: LabCommand) -> Result<bool> {
         LabCommand::Compare(arguments) => return compare(&arguments),
         LabCommand::Report(arguments) => report(&arguments)?,
         LabCommand::Fill(arguments) => fill(&arguments)?,
+        LabCommand::Http2Memory(arguments) => http2_memory(&arguments)?,
         LabCommand::List { scurry_bin } => print!("{}", list(scurry_bin.as_deref())?),
         LabCommand::EchoServer { listen, sizes, diameter } => {
             serve(listen, &ReplySizes::parse(&sizes)?, diameter)?;

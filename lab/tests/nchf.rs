@@ -57,7 +57,35 @@ fn sessions_over_both_versions_of_http_and_resp_are_audited() {
     }
     let shape = |row: &Value| (row["connections"].as_u64(), row["depth"].as_u64());
     assert_eq!((shape(&rows[0]), shape(&rows[4])), ((Some(4), Some(16)), (Some(64), Some(1))));
-    assert_eq!(rows[8]["rate"], 10_000.0);
+    assert_eq!(rows[8]["rate"], 15_000.0);
+}
+
+#[test]
+fn a_door_is_weighed_with_idle_connections_open_requests_and_at_its_bounds() {
+    let directory = tempfile::tempdir().unwrap();
+    let json = directory.path().join("rows.json");
+    let output = Command::new(env!("CARGO_BIN_EXE_scurry-lab"))
+        .args(["http2-memory", "--connections", "20", "--scurry-bin"])
+        .arg(scurry())
+        .arg("--json")
+        .arg(&json)
+        .output()
+        .unwrap();
+    let said = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+    assert!(output.status.success(), "{said}");
+    let report: Value = serde_json::from_slice(&std::fs::read(json).unwrap()).unwrap();
+    let rows = report["rows"].as_array().unwrap();
+    let counts: Vec<u64> = rows.iter().map(|row| row["connections"].as_u64().unwrap()).collect();
+    assert_eq!(counts, [20, 20, 2, 1]);
+    let requests: Vec<u64> =
+        rows.iter().map(|row| row["open_requests"].as_u64().unwrap()).collect();
+    assert_eq!(requests, [0, 0, 100, 128]);
+    // The door holds the bodies, which are most of what was sent.
+    let last = rows.last().unwrap();
+    let [sent, held] =
+        ["sent_bytes", "bytes_per_connection"].map(|key| last[key].as_f64().unwrap());
+    assert!(held > 0.7 * sent && sent > 40e6, "{last}");
+    assert!(said.contains("at the bounds"), "{said}");
 }
 
 /// A server with its HTTP door, which ends with the test.

@@ -4,6 +4,7 @@ mod address;
 mod common;
 mod compare;
 mod fill;
+mod http2_memory;
 mod report;
 mod run;
 mod soak;
@@ -17,6 +18,7 @@ use clap::{Parser, Subcommand};
 pub use common::CommonArguments;
 pub use compare::CompareArguments;
 pub use fill::FillArguments;
+pub use http2_memory::Http2MemoryArguments;
 pub use report::ReportArguments;
 pub use run::RunArguments;
 pub use soak::SoakArguments;
@@ -45,6 +47,8 @@ pub enum LabCommand {
     Report(ReportArguments),
     /// Fill a store with many accounts, weigh it, and load it.
     Fill(FillArguments),
+    /// Weigh the HTTP door of scurry with HTTP/2 connections that are idle, have open requests, and are at all bounds.
+    Http2Memory(Http2MemoryArguments),
     /// Show the scenarios and the targets, and what helps where a target is missing.
     List {
         /// Where the scurry binary is [default: beside the lab, then PATH].

@@ -44,6 +44,8 @@ const NETWORK_DOOR: u16 = 16;
 const SETTINGS_FILE: &str = "scurry.toml";
 /// Connections that every target accepts by default.
 const CLIENTS_MAX: u32 = 10_000;
+/// Connections that the HTTP door of scurry accepts by default.
+const HTTP_CLIENTS_MAX: u32 = 1_000;
 /// Connections of the lab beside those of the load.
 const CLIENTS_SPARE: u32 = 100;
 
@@ -138,6 +140,10 @@ fn scurry(target: Target, start: &Start<'_>) -> Vec<String> {
         }
         Target::ScurryNchf | Target::ScurryNchfHttp1 => {
             all.extend(words(&["--http-listen", &door]));
+            let clients = start.connections + CLIENTS_SPARE;
+            if clients > HTTP_CLIENTS_MAX {
+                all.extend(words(&["--http-max-clients", &clients.to_string()]));
+            }
         }
         _ => {}
     }
@@ -236,6 +242,8 @@ mod tests {
         let line = |target, connections| line_of(target, Durability::None, connections);
         assert!(line(Target::Scurry, 19_500).contains(" --max-clients 19600 "));
         assert!(!line(Target::Scurry, 9_900).contains("--max-clients"));
+        assert!(line(Target::ScurryNchf, 901).contains(" --http-max-clients 1001 "));
+        assert!(!line(Target::ScurryNchf, 900).contains("--http-max-clients"));
         assert!(line(Target::Redis, 19_500).contains(" --maxclients 19600 "));
         assert!(line(Target::Redis, 50).contains(" --maxclients 10100 "));
     }

@@ -76,6 +76,11 @@ impl<'a> Frame<'a> {
         self.flags & flag != 0
     }
 
+    /// Returns the number of a WINDOW_UPDATE, bytes.
+    pub(crate) fn window(&self) -> Option<u32> {
+        Some(u32::from_be_bytes(self.payload.try_into().ok()?) & 0x7FFF_FFFF)
+    }
+
     /// Appends the frame. Its payload has at most [`PAYLOAD_LEN_MAX`] bytes.
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
         let length = u32::try_from(self.payload.len()).unwrap_or(u32::MAX).to_be_bytes();
@@ -117,6 +122,16 @@ pub(crate) fn write_ack(frame: &Frame<'_>, out: &mut Vec<u8>) {
     }
 }
 
+/// Appends a header block of a request as HEADERS, and as many CONTINUATIONs as it needs.
+pub(crate) fn write_head(stream: u32, block: &[u8], out: &mut Vec<u8>) {
+    let parts = block.len().div_ceil(PAYLOAD_LEN_MAX);
+    for (number, payload) in block.chunks(PAYLOAD_LEN_MAX).enumerate() {
+        let kind = if number == 0 { kind::HEADERS } else { kind::CONTINUATION };
+        let flags = if number + 1 == parts { flag::END_HEADERS } else { 0 };
+        Frame { kind, flags, stream, payload }.write(out);
+    }
+}
+
 /// Writer of the heads of POSTs in HPACK. The first one puts what all have in common into the peer's dynamic table, the
 /// others name it by its index.
 #[derive(Debug, Default)]
@@ -148,6 +163,13 @@ impl HeadWriter {
         integer(28, 4, 0, out);
         string(content_length.to_string().as_bytes(), out);
     }
+}
+
+/// Appends a field that is not kept in the table, with a name of its own.
+pub(crate) fn write_field(name: &[u8], value: &[u8], out: &mut Vec<u8>) {
+    out.push(0);
+    string(name, out);
+    string(value, out);
 }
 
 /// Appends a string without Huffman's code.
@@ -222,6 +244,22 @@ mod tests {
         let expected = [head("/a", 7), head("/b/update", 1_234), head(&long, 0)];
         assert_eq!(decoded(&blocks), expected.map(Vec::from));
         assert_eq!(blocks[1].len(), 2 + 1 + 1 + 1 + "/b/update".len() + 1 + 2 + 1 + 4);
+    }
+
+    #[test]
+    fn a_long_head_is_cut_into_frames_of_which_the_last_ends_it() {
+        let (mut block, mut out) = (Vec::new(), Vec::new());
+        write_field(b"x-long", &[b'v'; 40_000], &mut block);
+        write_head(3, &block, &mut out);
+        let (mut joined, mut rest, mut frames) = (Vec::new(), &out[..], Vec::new());
+        while let Ok(frame) = Frame::read(rest) {
+            joined.extend_from_slice(frame.payload);
+            frames.push((frame.kind, frame.flags, frame.stream));
+            rest = &rest[frame.len()..];
+        }
+        let more = kind::CONTINUATION;
+        assert_eq!(frames, [(kind::HEADERS, 0, 3), (more, 0, 3), (more, flag::END_HEADERS, 3)]);
+        assert_eq!(decoded(&[joined])[0], [format!("x-long: {}", "v".repeat(40_000))]);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use httlib_hpack::Decoder;
 use super::{AnswerHead, BODY_LEN_MAX, Consumer};
 use crate::resp::Stop;
 use crate::wire::http2::{
-    FIRST_WINDOW, Frame, HeadWriter, flag, kind, setting, write_ack, write_preface,
+    FIRST_WINDOW, Frame, HeadWriter, flag, kind, setting, write_ack, write_head, write_preface,
     write_window_update,
 };
 use crate::wire::{Sink, Step, Translator};
@@ -119,8 +119,7 @@ impl Translator for NchfHttp2 {
         self.consumer.request(session, request, &mut self.path, &mut self.body);
         self.block.clear();
         self.heads.post(&self.path, self.body.len(), &mut self.block);
-        let flags = flag::END_HEADERS;
-        Frame { kind: kind::HEADERS, flags, stream: id, payload: &self.block }.write(out);
+        write_head(id, &self.block, out);
         let flags = flag::END_STREAM;
         Frame { kind: kind::DATA, flags, stream: id, payload: &self.body }.write(out);
         self.streams.push(Stream { id, session, head: AnswerHead::default(), body: Vec::new() });
