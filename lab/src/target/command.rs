@@ -140,10 +140,6 @@ fn scurry(target: Target, start: &Start<'_>) -> Vec<String> {
         }
         Target::ScurryNchf | Target::ScurryNchfHttp1 => {
             all.extend(words(&["--http-listen", &door]));
-            let clients = start.connections + CLIENTS_SPARE;
-            if clients > HTTP_CLIENTS_MAX {
-                all.extend(words(&["--http-max-clients", &clients.to_string()]));
-            }
         }
         _ => {}
     }
@@ -151,7 +147,12 @@ fn scurry(target: Target, start: &Start<'_>) -> Vec<String> {
         all.push("--entity-index".to_owned());
     }
     let clients = start.connections + CLIENTS_SPARE;
-    if clients > CLIENTS_MAX {
+    let is_nchf = matches!(target, Target::ScurryNchf | Target::ScurryNchfHttp1);
+    if is_nchf && clients > HTTP_CLIENTS_MAX {
+        // All of the load goes to the door, which shares the server's files with RESP.
+        let spare = CLIENTS_SPARE.to_string();
+        all.extend(words(&["--http-max-clients", &clients.to_string(), "--max-clients", &spare]));
+    } else if clients > CLIENTS_MAX {
         all.extend(words(&["--max-clients", &clients.to_string()]));
     }
     all.extend(start.scurry.arguments.iter().cloned());
@@ -242,7 +243,9 @@ mod tests {
         let line = |target, connections| line_of(target, Durability::None, connections);
         assert!(line(Target::Scurry, 19_500).contains(" --max-clients 19600 "));
         assert!(!line(Target::Scurry, 9_900).contains("--max-clients"));
-        assert!(line(Target::ScurryNchf, 901).contains(" --http-max-clients 1001 "));
+        assert!(
+            line(Target::ScurryNchf, 901).contains(" --http-max-clients 1001 --max-clients 100 ")
+        );
         assert!(!line(Target::ScurryNchf, 900).contains("--http-max-clients"));
         assert!(line(Target::Redis, 19_500).contains(" --maxclients 19600 "));
         assert!(line(Target::Redis, 50).contains(" --maxclients 10100 "));

@@ -154,3 +154,119 @@ impl Translator for NchfHttp2 {
         Ok((frame.len(), step))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::resp::encode;
+
+    const BODY: &[u8] =
+        br#"{"multipleUnitInformation":[{"resultCode":"SUCCESS","grantedUnit":{"totalVolume":9}}]}"#;
+    /// `:status: 200` of the static table.
+    const STATUS_200: &[u8] = &[0x88];
+
+    /// Returns a connection with these requests in flight, and the frames that it has written.
+    fn asked(sessions: &[u32]) -> (NchfHttp2, Vec<(u8, u8, u32)>) {
+        let (mut wire, mut out) = (NchfHttp2::default(), Vec::new());
+        for session in sessions {
+            let words = ["SCUR.UPDATE", "a", "s1", "1", "ITEM", "1", "octet", "USED", "7"];
+            wire.request(*session, &encode(&words), &mut out);
+        }
+        let mut rest = out.strip_prefix(crate::wire::http2::PREFACE).unwrap();
+        let mut frames = Vec::new();
+        while let Ok(frame) = Frame::read(rest) {
+            frames.push((frame.kind, frame.flags, frame.stream));
+            rest = &rest[frame.len()..];
+        }
+        assert!(rest.is_empty());
+        (wire, frames)
+    }
+
+    fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
+        let mut out = Vec::new();
+        Frame { kind, flags, stream, payload }.write(&mut out);
+        out
+    }
+
+    /// What was answered, by session, and what the connection writes.
+    type Read = (Vec<(u32, String)>, Vec<u8>);
+
+    /// Reads frames until the first that is wrong.
+    fn read(wire: &mut NchfHttp2, frames: &[Vec<u8>]) -> Result<Read, Stop> {
+        let bytes = frames.concat();
+        let (mut at, mut answers, mut again) = (0, Vec::new(), Vec::new());
+        while at < bytes.len() {
+            let mut reply = Vec::new();
+            let mut sink = Sink { reply: &mut reply, again: &mut again };
+            let (length, step) = wire.reply(&bytes[at..], &mut sink)?;
+            at += length;
+            if let Step::Answer(session) = step {
+                answers.push((session, String::from_utf8(reply).unwrap().replace("\r\n", "|")));
+            }
+        }
+        Ok((answers, again))
+    }
+
+    #[test]
+    fn each_request_is_a_stream_after_one_preface() {
+        let (_, frames) = asked(&[4, 8]);
+        let (head, data) = ((kind::HEADERS, flag::END_HEADERS), (kind::DATA, flag::END_STREAM));
+        let streams = [(head, 1), (data, 1), (head, 3), (data, 3)];
+        let expected: Vec<(u8, u8, u32)> = [(kind::SETTINGS, 0, 0), (kind::WINDOW_UPDATE, 0, 0)]
+            .into_iter()
+            .chain(streams.map(|((kind, flags), stream)| (kind, flags, stream)))
+            .collect();
+        assert_eq!(frames, expected);
+    }
+
+    #[test]
+    fn answers_come_in_any_order_and_in_parts() {
+        let (mut wire, _) = asked(&[4, 8]);
+        let (end, whole) = (flag::END_STREAM, flag::END_HEADERS);
+        let (answers, again) = read(
+            &mut wire,
+            &[
+                frame(kind::SETTINGS, 0, 0, &[]),
+                frame(kind::HEADERS, whole, 3, STATUS_200),
+                frame(kind::DATA, 0, 3, &BODY[..20]),
+                frame(kind::HEADERS, whole, 1, STATUS_200),
+                frame(kind::PING, 0, 0, b"12345678"),
+                frame(kind::DATA, end, 3, &BODY[20..]),
+                frame(kind::DATA, end, 1, BODY),
+            ],
+        )
+        .unwrap();
+        let granted = "*4|+OK|:0|:0|*1|*5|:1|+OK|:9|:0|:0|".to_owned();
+        assert_eq!(answers, [(8, granted.clone()), (4, granted)]);
+        let acks = [
+            frame(kind::SETTINGS, flag::ACK, 0, &[]),
+            frame(kind::PING, flag::ACK, 0, b"12345678"),
+        ];
+        assert_eq!(again, acks.concat());
+    }
+
+    #[test]
+    fn a_refused_stream_is_an_error_and_an_ended_connection_ends_the_load() {
+        let (mut wire, _) = asked(&[4, 8]);
+        let refused = frame(kind::RST_STREAM, 0, 3, &7u32.to_be_bytes());
+        let (answers, _) = read(&mut wire, &[refused]).unwrap();
+        assert_eq!(answers, [(8, "-NCHF 0 RST_STREAM|".to_owned())]);
+        assert_eq!(read(&mut wire, &[frame(kind::GOAWAY, 0, 0, &[0; 8])]), Err(Stop::Malformed));
+        let cut = frame(kind::HEADERS, 0, 1, STATUS_200);
+        assert_eq!(read(&mut wire, &[cut]), Err(Stop::Malformed));
+        let long = vec![frame(kind::DATA, 0, 1, &[b' '; 16_384]); 5];
+        assert_eq!(read(&mut wire, &long), Err(Stop::Malformed));
+    }
+
+    #[test]
+    fn the_window_of_the_connection_opens_again_when_half_of_it_is_used() {
+        let (mut wire, _) = asked(&[4]);
+        wire.received = WINDOW / 2 - 2;
+        let part = |text: &[u8]| frame(kind::DATA, 0, 1, text);
+        assert!(read(&mut wire, &[part(b"x")]).unwrap().1.is_empty());
+        let mut update = Vec::new();
+        write_window_update(0, WINDOW / 2, &mut update);
+        assert_eq!(read(&mut wire, &[part(b"x")]).unwrap().1, update);
+        assert_eq!(wire.received, 0);
+    }
+}
