@@ -7,8 +7,8 @@
 #   demo   what `make demo` needs: a Rust toolchain and a linker; it installs no peer
 #   check  what `make check` needs: also cargo-nextest, which runs the tests
 #   tests  what `make test` needs: also cargo-deny, Redis, Valkey, redis-py, schemathesis, strace, faketime, nftables,
-#          Erlang, freeDiameter, python-diameter and tshark for Diameter, nghttp2 for HTTP/2, the checker of
-#          testing/linearizability, the linter of Prometheus and mdBook
+#          Erlang, freeDiameter, python-diameter and tshark for Diameter, nghttp2, httpx and Hypercorn for HTTP/2, the checker
+#          of testing/linearizability, the linter of Prometheus and mdBook
 #   all    what `make test-all` needs: also the client libraries of testing/clients, clients/python and
 #          clients/litellm, Chromium with the library that drives it, Kamailio and sipp, valgrind, qemu, cargo-mutants,
 #          and cargo-fuzz with a nightly compiler (the default)
@@ -40,6 +40,9 @@ schemathesis_venv=.cache/schemathesis
 # Diameter, written by others in Python: testing/diameter/python_client.py uses it.
 python_diameter=0.9.0
 diameter_venv=.cache/python-diameter
+# Clients and servers of HTTP/2 in Python, for the tests of Nchf.
+nchf_venv=.cache/nchf-peers
+nchf_requirements=testing/nchf/requirements.txt
 # Valkey GLIDE, whose core is in Rust; it asks INFO before it connects.
 glide=2.6.0
 glide_venv=.cache/glide
@@ -291,6 +294,7 @@ PY
 
 schemathesis_ready() { package_ready "$schemathesis_venv" schemathesis "$schemathesis"; }
 diameter_ready() { package_ready "$diameter_venv" python-diameter "$python_diameter"; }
+nchf_ready() { cmp -s "$nchf_requirements" "$nchf_venv/${nchf_requirements##*/}"; }
 glide_ready() { package_ready "$glide_venv" valkey-glide "$glide"; }
 
 make_venv() { # make_venv DIRECTORY PACKAGE VERSION, or DIRECTORY --requirement FILE
@@ -327,6 +331,7 @@ install_venv() {
     make_venv "$diameter_venv" python-diameter "$python_diameter"
     diameter_ready || fail "$diameter_venv does not have python-diameter $python_diameter"
   fi
+  install_requirements "$nchf_venv" "$nchf_requirements"
 }
 
 # The requirements that were installed lie in the venv, beside what they asked for.
@@ -775,7 +780,7 @@ need_tests() {
   [ -e /usr/include/freeDiameter/extension.h ] || missing+=(libfreediameter-dev)
   # Messages of Diameter are read by others' eyes.
   need tshark tshark
-  venv_ready && schemathesis_ready && diameter_ready && nextest_ready && deny_ready && mdbook_ready || venv_python >/dev/null ||
+  venv_ready && schemathesis_ready && diameter_ready && nchf_ready && nextest_ready && deny_ready && mdbook_ready || venv_python >/dev/null ||
     missing+=(python3-venv)
 }
 

@@ -13,7 +13,7 @@ const LOOKS_MAX: usize = 2_400;
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// Waits until this holds.
-pub(crate) fn wait_until(what: &str, holds: impl Fn() -> bool) {
+pub(crate) fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
     for _ in 0..LOOKS_MAX {
         if holds() {
             return;
@@ -27,7 +27,7 @@ pub(crate) fn logged(door: &Door, words: &str) {
     wait_until(words, || door.whole_log().contains(words));
 }
 
-fn metric(door: &Door, outcome: &str) -> u64 {
+pub(crate) fn metric(door: &Door, outcome: &str) -> u64 {
     let page = String::from_utf8(door.get("/metrics").1).expect("text");
     let name = format!("scurry_nchf_notices_total{{outcome=\"{outcome}\"}} ");
     let value = page.lines().find_map(|line| line.strip_prefix(&name[..]));
