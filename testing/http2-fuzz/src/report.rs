@@ -14,14 +14,16 @@ pub struct Report {
     /// Answers to good clients, all of them right.
     pub good_answers: u64,
     longest_ms: i64,
-    first: Sample,
+    pub(crate) first: Sample,
     most: Sample,
+    /// After all clients have left.
+    pub(crate) last: Sample,
 }
 
 impl Report {
     pub(crate) fn new(seed: u64, first: Sample) -> Report {
         let counted = Counted::default();
-        Report { seed, counted, good_answers: 0, longest_ms: 0, first, most: first }
+        Report { seed, counted, good_answers: 0, longest_ms: 0, first, most: first, last: first }
     }
 
     pub(crate) fn take(&mut self, sample: Sample) {
@@ -83,9 +85,12 @@ impl fmt::Display for Report {
         )?;
         writeln!(
             out,
-            "the server had at most {} MiB ({} at first), {sockets} sockets, {threads} threads",
+            "the server had at most {} MiB ({} at first, {} at last), {sockets} sockets ({}, {}), {threads} threads",
             mib(memory),
-            mib(self.first.memory)
+            mib(self.first.memory),
+            mib(self.last.memory),
+            self.first.sockets,
+            self.last.sockets
         )
     }
 }

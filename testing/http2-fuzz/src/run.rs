@@ -6,7 +6,7 @@ use crate::books::Books;
 use crate::counts::Counts;
 use crate::report::Report;
 use crate::server::{Sample, Server};
-use anyhow::{Context, Error, Result, ensure};
+use anyhow::{Context, Error, Result, bail, ensure};
 use scurry_crash::clock;
 use scurry_model::Random;
 use serde_json::Value;
@@ -17,6 +17,8 @@ use std::time::Duration;
 
 /// How often the server is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
+/// How often the server is looked at until its connections are closed.
+const CLOSE_LOOKS_MAX: u32 = 900;
 /// Connections that charge one account. Sessions that a cut has left open must not become too many.
 const CONNECTIONS_PER_ACCOUNT: u64 = 100;
 /// Pause of a good client between two requests.
@@ -108,7 +110,7 @@ pub fn run(
         return Err(error);
     }
     totals(port)?;
-    report.take(server.sample()?);
+    report.last = settled(server, report.first)?;
     report.finish(&shared.counts, &shared.good_answers, &shared.longest_ns);
     Ok(report)
 }
@@ -144,6 +146,25 @@ fn watch(
             Err(error) => shared.note(Err(error)),
         }
     }
+}
+
+/// Waits until the server has closed all connections of the run, and returns what it has then.
+fn settled(server: &mut Server, first: Sample) -> Result<Sample> {
+    let (_keep, pause) = channel::<()>();
+    let mut last = server.sample()?;
+    for _ in 0..CLOSE_LOOKS_MAX {
+        // The first sample may have been taken while a connection of this program was still open, or not.
+        if last.sockets <= first.sockets + 1 {
+            return Ok(last);
+        }
+        let _ = pause.recv_timeout(LOOK_EVERY);
+        last = server.sample()?;
+    }
+    bail!(
+        "{} sockets are open after all clients have left, and {} before",
+        last.sockets,
+        first.sockets
+    )
 }
 
 /// Makes hostile connections, one after the other.
