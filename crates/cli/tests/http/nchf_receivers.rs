@@ -138,7 +138,7 @@ fn hypercorn_is_notified(is_tls: bool) {
     notify(&directory, &receiver, tls.as_ref(), "/notify/one");
     let received = receiver.received();
     assert!(!received.is_empty(), "{}", receiver.said());
-    // The credit of the account's creation is a top-up too: where events are read late, it makes one notification more.
+    // An attempt whose answer comes late is repeated.
     for one in received {
         let expected = json!({
             "version": "2",
