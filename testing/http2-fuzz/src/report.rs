@@ -14,7 +14,7 @@ pub struct Report {
     /// Answers to good clients, all of them right.
     pub good_answers: u64,
     longest_ms: i64,
-    pub(crate) first: Sample,
+    first: Sample,
     most: Sample,
     /// After all clients have left.
     pub(crate) last: Sample,
@@ -66,7 +66,7 @@ impl fmt::Display for Report {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Counted { connections, streams, answers, frames, goaways, resets, ends, steps } =
             &self.counted;
-        let Sample { memory, sockets, threads } = self.most;
+        let Sample { memory, connections: open, threads } = self.most;
         let mib = |bytes: u64| bytes / (1 << 20);
         writeln!(
             out,
@@ -85,12 +85,10 @@ impl fmt::Display for Report {
         )?;
         writeln!(
             out,
-            "the server had at most {} MiB ({} at first, {} at last), {sockets} sockets ({}, {}), {threads} threads",
+            "the server had at most {} MiB ({} at first, {} at last), {open} connections, {threads} threads",
             mib(memory),
             mib(self.first.memory),
-            mib(self.last.memory),
-            self.first.sockets,
-            self.last.sockets
+            mib(self.last.memory)
         )
     }
 }

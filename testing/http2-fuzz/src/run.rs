@@ -110,7 +110,7 @@ pub fn run(
         return Err(error);
     }
     totals(port)?;
-    report.last = settled(server, report.first)?;
+    report.last = settled(server)?;
     report.finish(&shared.counts, &shared.good_answers, &shared.longest_ns);
     Ok(report)
 }
@@ -133,7 +133,11 @@ fn watch(
         let sample = server.sample().and_then(|sample| {
             let most = settings.most;
             ensure!(sample.memory <= most.memory, "{} bytes of memory are in use", sample.memory);
-            ensure!(sample.sockets <= most.sockets, "{} sockets are open", sample.sockets);
+            ensure!(
+                sample.connections <= most.connections,
+                "{} connections are open",
+                sample.connections
+            );
             ensure!(sample.threads <= most.threads, "{} threads run", sample.threads);
             Ok(sample)
         });
@@ -148,23 +152,18 @@ fn watch(
     }
 }
 
-/// Waits until the server has closed all connections of the run, and returns what it has then.
-fn settled(server: &mut Server, first: Sample) -> Result<Sample> {
+/// Waits until the server has closed all connections, and returns what it has then.
+fn settled(server: &mut Server) -> Result<Sample> {
     let (_keep, pause) = channel::<()>();
     let mut last = server.sample()?;
     for _ in 0..CLOSE_LOOKS_MAX {
-        // The first sample may have been taken while a connection of this program was still open, or not.
-        if last.sockets <= first.sockets + 1 {
+        if last.connections == 0 {
             return Ok(last);
         }
         let _ = pause.recv_timeout(LOOK_EVERY);
         last = server.sample()?;
     }
-    bail!(
-        "{} sockets are open after all clients have left, and {} before",
-        last.sockets,
-        first.sockets
-    )
+    bail!("{} connections are open after all clients have left", last.connections)
 }
 
 /// Makes hostile connections, one after the other.

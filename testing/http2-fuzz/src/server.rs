@@ -23,8 +23,8 @@ pub struct Server {
 pub struct Sample {
     /// Resident memory, bytes.
     pub memory: u64,
-    /// Open sockets.
-    pub sockets: u64,
+    /// Connections of its door over HTTP that it has not closed.
+    pub connections: u64,
     /// Threads.
     pub threads: u64,
 }
@@ -32,13 +32,13 @@ pub struct Sample {
 impl Sample {
     /// Most that a server may have under attack of a few clients at a time. A connection at all its bounds has
     /// some 50 MiB, but few get there.
-    pub const MOST: Sample = Sample { memory: 256 << 20, sockets: 100, threads: 50 };
+    pub const MOST: Sample = Sample { memory: 256 << 20, connections: 100, threads: 50 };
 
     /// Returns the greater of each.
     pub(crate) fn most(self, other: Sample) -> Sample {
         Sample {
             memory: self.memory.max(other.memory),
-            sockets: self.sockets.max(other.sockets),
+            connections: self.connections.max(other.connections),
             threads: self.threads.max(other.threads),
         }
     }
@@ -102,14 +102,23 @@ impl Server {
             let digits = line.and_then(|rest| rest.split_whitespace().next());
             digits.and_then(|digits| digits.parse().ok()).with_context(|| format!("no {name}"))
         };
-        let sockets = std::fs::read_dir(process.join("fd"))?
-            .filter_map(|entry| std::fs::read_link(entry.ok()?.path()).ok())
-            .filter(|target| target.to_string_lossy().starts_with("socket:"))
-            .count() as u64;
+        let connections = connections(&std::fs::read_to_string("/proc/net/tcp")?, self.port);
         let (memory, threads) = (number("VmRSS:")? * 1024, number("Threads:")?);
         ensure!(memory > 0, "the server has no memory");
-        Ok(Sample { memory, sockets, threads })
+        Ok(Sample { memory, connections, threads })
     }
+}
+
+/// Returns the number of connections in the system's table that a server on this port has not closed: established, or closed
+/// by the client alone.
+fn connections(table: &str, port: u16) -> u64 {
+    let port = format!(":{port:04X}");
+    let is_open = |line: &&str| {
+        let mut words = line.split_whitespace().skip(1);
+        let is_local = words.next().is_some_and(|local| local.ends_with(&port));
+        is_local && matches!(words.nth(1), Some("01" | "08"))
+    };
+    table.lines().filter(is_open).count() as u64
 }
 
 /// Returns the line of a log that tells of a panic.
@@ -128,6 +137,18 @@ impl Drop for Server {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn connections_that_the_server_has_not_closed_are_counted() {
+        let table = "  sl  local_address rem_address   st tx_queue rx_queue tr\n\
+            0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000\n\
+            1: 0100007F:1F90 0100007F:C001 01 00000000:00000000 00:00000000\n\
+            2: 0100007F:1F90 0100007F:C002 08 00000000:00000000 00:00000000\n\
+            3: 0100007F:1F90 0100007F:C003 06 00000000:00000000 00:00000000\n\
+            4: 0100007F:C001 0100007F:1F90 01 00000000:00000000 00:00000000\n";
+        assert_eq!(connections(table, 8_080), 2);
+        assert_eq!(connections(table, 8_081), 0);
+    }
 
     #[test]
     fn a_panic_is_seen_in_the_log() {

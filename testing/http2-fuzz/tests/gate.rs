@@ -95,7 +95,7 @@ fn a_server_that_ends_is_seen() {
 fn each_bound_is_watched() {
     for (most, words) in [
         (Sample { memory: 1 << 20, ..Sample::MOST }, "bytes of memory are in use"),
-        (Sample { sockets: 2, ..Sample::MOST }, "sockets are open"),
+        (Sample { connections: 2, ..Sample::MOST }, "connections are open"),
         (Sample { threads: 1, ..Sample::MOST }, "threads run"),
     ] {
         let said = failure(&Settings { most, ..settings(60) }, &mut |_, _| {});
