@@ -43,6 +43,12 @@ pub trait Notifier: Send + Sync + 'static {
     /// Reports whether a session with this DATA is one of this door's protocol, whose client can be reached now.
     fn reaches(&self, data: &[u8]) -> bool;
 
+    /// Reports whether this door should act first, because it has answered the session's last request as far as it
+    /// knows. Doors that are not near wait, so that they see whether the client has asked meanwhile.
+    fn is_near(&self, _account: &[u8], _session: &Id) -> bool {
+        true
+    }
+
     /// Returns what its notices are called in its protocol, for the log.
     fn words(&self) -> &'static str;
 

@@ -22,6 +22,8 @@ const SESSIONS_MAX: usize = 256;
 /// Longest delay before a notice. With several doors before a store all see the event; the first one to act makes the
 /// others superfluous.
 const DELAY_MAX: Duration = Duration::from_millis(200);
+/// How much later a door acts that is not near to the session: the client has asked by then.
+const FAR_DELAY: Duration = Duration::from_secs(2);
 /// Pauses before a delivery is repeated.
 const PAUSES: [Duration; 3] =
     [Duration::from_secs(1), Duration::from_secs(4), Duration::from_secs(16)];
@@ -107,6 +109,9 @@ impl TaskContext {
             let (context, id, cause) = (Arc::clone(self), id.to_vec(), cause.clone());
             deliveries.spawn(async move {
                 let key = due.key(&id);
+                if !context.notifier.is_near(&id, &due.session) {
+                    sleep(FAR_DELAY).await;
+                }
                 context.deliver(&id, &cause, due).await;
                 context.notices().remove(&key);
             });

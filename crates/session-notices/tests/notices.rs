@@ -26,6 +26,8 @@ struct State {
     is_readable: bool,
     /// Outcomes of deliveries; without one they succeed.
     outcomes: VecDeque<Delivery>,
+    /// Whether the door is near to all sessions.
+    is_near: bool,
     /// After so many deliveries a client asks: the version of the first session rises.
     asks_after: Option<usize>,
     /// The same after so many reads of a session.
@@ -47,6 +49,7 @@ impl StandIn {
             sessions: sessions.to_vec(),
             is_readable: true,
             outcomes: VecDeque::new(),
+            is_near: true,
             asks_after: None,
             asks_after_reads: None,
             reads: 0,
@@ -191,6 +194,10 @@ impl Notifier for StandIn {
         data.starts_with(b"own")
     }
 
+    fn is_near(&self, _: &[u8], _: &Id) -> bool {
+        self.state().is_near
+    }
+
     fn words(&self) -> &'static str {
         "of a stand-in"
     }
@@ -268,6 +275,20 @@ async fn the_first_credit_of_an_account_asks_for_nothing() {
             it.happens_in(credited_in, "credited", Some("cent"));
         });
         assert_eq!(counts.await.sent, is_asked, "credited in commit {credited_in}");
+    }
+}
+
+/// Of two doors the one that knows the session acts, and the client has asked when the other would.
+#[tokio::test(start_paused = true)]
+async fn a_door_that_does_not_know_the_session_waits_for_the_one_that_does() {
+    for (is_near, first_ms, last_ms) in [(true, 0, 300), (false, 2_000, 2_300)] {
+        let stand_in = StandIn::new(&[DENIED]);
+        stand_in.state().is_near = is_near;
+        let counts = minute(&stand_in, |it| it.happens("credited", Some("cent"))).await;
+        assert_eq!(counts.delivered, 1);
+        let at = stand_in.state().delivered[0].0;
+        let within = Duration::from_millis(first_ms)..Duration::from_millis(last_ms);
+        assert!(within.contains(&at), "near: {is_near}, after {at:?}");
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::metrics::{self, Metrics};
 use crate::notices::Consumers;
 use crate::nrf_thread::NrfThread;
+use crate::recent_sessions::RecentSessions;
 use crate::settings::{NchfError, NchfSettings, NotifySettings};
 use scurry_sbi::{TokenCheck, TokenKeys};
 use scurry_server::{Exposition, MetricKind};
@@ -19,6 +20,7 @@ pub struct NchfDoor {
     pub(crate) settings: NchfSettings,
     pub(crate) token_check: Option<Arc<TokenCheck>>,
     pub(crate) metrics: Arc<Metrics>,
+    pub(crate) recent: Arc<RecentSessions>,
     notices: Arc<NoticeCounters>,
     _notices_thread: Option<NoticesThread>,
     /// None without a registration, or when it is over.
@@ -41,9 +43,11 @@ impl NchfDoor {
         let table = RwLock::new(Arc::new(table));
         let token_check = settings.token_check()?.map(Arc::new);
         let (metrics, notices) = (Arc::<Metrics>::default(), Arc::new(NoticeCounters::default()));
+        let recent = Arc::<RecentSessions>::default();
         let client = settings.notify.as_ref().map(NotifySettings::client).transpose()?;
         let start = |client| {
-            let consumers = Consumers { client, metrics: Arc::clone(&metrics) };
+            let (metrics, recent) = (Arc::clone(&metrics), Arc::clone(&recent));
+            let consumers = Consumers { client, metrics, recent };
             NoticesThread::start(events, Arc::new(consumers), Arc::clone(&notices))
         };
         let _notices_thread = client.map(start).transpose()?;
@@ -54,6 +58,7 @@ impl NchfDoor {
             settings,
             token_check,
             metrics,
+            recent,
             notices,
             _notices_thread,
             nrf_thread: Mutex::new(nrf_thread),

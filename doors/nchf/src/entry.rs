@@ -196,7 +196,8 @@ impl EntryReader<'_> {
                 Some(_) => match container.units.used(kind) {
                     Ok(amount) => sum = Some(sum.unwrap_or(0_i64) + amount.unwrap_or(0)),
                     Err(_) => {
-                        left_out.push((format!("{}/{}", pointer(), kind.member()), WRONG_AMOUNT));
+                        let member = container.units.wrong_member(kind);
+                        left_out.push((format!("{}/{member}", pointer()), WRONG_AMOUNT));
                     }
                 },
                 // The client reports in units that are not charged here, or an empty container, which reports nothing.
@@ -213,7 +214,7 @@ impl EntryReader<'_> {
     }
 
     /// Returns the requested units of a kind, 0 if the amount is left to the server. None if there is no request: also
-    /// beside use that is for charging records only, or while quota management is suspended.
+    /// one of no units, beside use that is for charging records only, or while quota management is suspended.
     fn requested(&mut self, kind: Option<UnitKind>) -> Option<i64> {
         let units = self.usage.requested_unit?;
         let containers = &self.usage.used_unit_container;
@@ -227,9 +228,10 @@ impl EntryReader<'_> {
         }
         let Some(kind) = kind else { return Some(0) };
         match units.amount_of(kind) {
+            Ok(Some(0)) => None,
             Ok(amount) => Some(amount.unwrap_or(0).min(self.bound.0)),
             Err(_) => {
-                let member = kind.member();
+                let member = units.wrong_member(kind);
                 self.all.left_out(format!("{}/requestedUnit/{member}", self.place), WRONG_AMOUNT);
                 None
             }

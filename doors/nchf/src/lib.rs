@@ -13,6 +13,7 @@ mod nrf_thread;
 mod number;
 mod numbering;
 mod problem;
+mod recent_sessions;
 mod reference;
 mod request;
 mod response;

@@ -3,9 +3,10 @@
 
 use crate::client_data;
 use crate::metrics::Metrics;
+use crate::recent_sessions::RecentSessions;
 use axum::http::{HeaderMap, Method, StatusCode};
 use scurry_http::now;
-use scurry_ledger::ItemKey;
+use scurry_ledger::{Id, ItemKey};
 use scurry_sbi::client::{Call, CallError, Client};
 use scurry_sbi::{CallbackType, SentHeaders};
 use scurry_session_notices::{Delivery, DeliveryFuture, Notice, NoticeAction, Notifier};
@@ -16,11 +17,16 @@ use std::sync::Arc;
 pub(crate) struct Consumers {
     pub(crate) client: Client,
     pub(crate) metrics: Arc<Metrics>,
+    pub(crate) recent: Arc<RecentSessions>,
 }
 
 impl Notifier for Consumers {
     fn reaches(&self, data: &[u8]) -> bool {
         client_data::notify_uri(data).is_some()
+    }
+
+    fn is_near(&self, account: &[u8], session: &Id) -> bool {
+        self.recent.has(account, session.as_bytes())
     }
 
     fn words(&self) -> &'static str {
@@ -40,6 +46,10 @@ impl Notifier for Consumers {
             let (delivery, why) = match self.client.send(call).await {
                 Ok(answer) => {
                     (delivery(answer.status), format!("status {}", answer.status.as_u16()))
+                }
+                // The status is all that is asked for.
+                Err(CallError::TooLong { status, .. }) => {
+                    (delivery(status), format!("status {}", status.as_u16()))
                 }
                 Err(error @ (CallError::Uri(_) | CallError::Refused(_))) => {
                     tracing::warn!("a consumer is not notified: {error}");

@@ -13,6 +13,11 @@ pub(crate) enum Number {
 }
 
 impl Number {
+    /// Returns what stands for a number that is needed and missing.
+    pub(crate) fn bad() -> Number {
+        Number::Bad
+    }
+
     /// Returns the number as an amount: above 63 bits it is the largest.
     pub(crate) fn amount(self) -> Option<i64> {
         match self {

@@ -6,9 +6,11 @@
 const BY_TIME: u32 = 1 << 24;
 /// How long before the Create a request may be, by its time, ms; 12 days: the clock of its consumer was set back.
 const BEFORE_MS: i64 = 1 << 30;
-/// How long numbers by time are one for each ms from then on, ms; 24 days. Later they are one for each second.
-const FINE_MS: u64 = 1 << 31;
-/// Most requests of one ms, or later of one second.
+/// How long numbers by time are one for each ms from then on, ms; until 24 days after the Create.
+const FINE_MS: u64 = 3 << 30;
+/// Later they are one for so many ms: 67 years have a number.
+const COARSE_MS: u64 = 2_000;
+/// Most requests that have the same number by time.
 const SAME_TIME_MAX: u32 = 16;
 
 /// The numbers that a request is tried with.
@@ -22,22 +24,17 @@ pub(crate) struct Numbering {
 
 impl Numbering {
     /// Returns the numbers of a request: `number` and `time_ms` are its own, `created` and `created_ms` are those of the
-    /// Create. None if the time is too long before the Create.
-    pub(crate) fn new(
-        number: u32,
-        time_ms: i64,
-        created: u32,
-        created_ms: i64,
-    ) -> Option<Numbering> {
+    /// Create. All times that are longer before the Create are one.
+    pub(crate) fn new(number: u32, time_ms: i64, created: u32, created_ms: i64) -> Numbering {
         let age_ms = time_ms.saturating_sub(created_ms).saturating_add(BEFORE_MS);
-        let age_ms = u64::try_from(age_ms).ok()?;
+        let age_ms = u64::try_from(age_ms).unwrap_or(0);
         let steps = match age_ms.checked_sub(FINE_MS) {
             None => age_ms,
-            Some(more_ms) => FINE_MS + more_ms / 1_000,
+            Some(more_ms) => FINE_MS + more_ms / COARSE_MS,
         };
         let steps = u32::try_from(steps).unwrap_or(u32::MAX);
         let counted = (number != created && number < BY_TIME).then_some(number);
-        Some(Numbering { counted, by_time: BY_TIME.saturating_add(steps) })
+        Numbering { counted, by_time: BY_TIME.saturating_add(steps) }
     }
 
     /// Returns the numbers by time, of which the first is taken that no other request has.
@@ -63,16 +60,23 @@ mod tests {
 
     #[test]
     fn numbers_by_time_rise_with_the_time_and_are_above_those_that_are_counted() {
-        let numbering =
-            |number, time_ms| Numbering::new(number, time_ms, 0, 1_000).expect("in time");
+        let numbering = |number, time_ms| Numbering::new(number, time_ms, 0, 1_000);
         let of = |time_ms| numbering(0, time_ms).by_time().next().expect("one");
         let day_ms = 86_400_000;
-        let times =
-            [-day_ms, 999, 1_000, 1_001, 1_500, day_ms, 10 * day_ms, 26 * day_ms, 10_000 * day_ms];
+        let times = [
+            -day_ms,
+            999,
+            1_000,
+            1_001,
+            24 * day_ms,
+            24 * day_ms + 1,
+            25 * day_ms,
+            24_000 * day_ms,
+        ];
         assert!(times.windows(2).all(|pair| of(pair[0]) < of(pair[1])), "{:?}", times.map(of));
         let first = 1_000 - BEFORE_MS;
         assert_eq!((of(first), of(first + 1)), (BY_TIME, BY_TIME + 1));
-        assert_eq!(Numbering::new(0, first - 1, 0, 1_000), None, "too long before");
+        assert_eq!(of(first - 1), BY_TIME, "too long before");
         assert_eq!(numbering(3, 1_000).counted, Some(3));
         assert_eq!(numbering(0, 1_000).counted, None, "the number of the Create");
         assert_eq!(numbering(BY_TIME, 1_000).counted, None);

@@ -69,6 +69,7 @@ struct PduSessionInformation {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct MultipleUnitUsage {
+    #[serde(default = "Number::bad")]
     pub(crate) rating_group: Number,
     pub(crate) requested_unit: Option<UnitAmounts>,
     /// Release 15 spelled it with a capital U.
@@ -82,7 +83,7 @@ pub(crate) struct MultipleUnitUsage {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct UsedUnitContainer {
-    quota_management_indicator: Option<String>,
+    quota_management_indicator: Option<Value>,
     #[serde(flatten)]
     pub(crate) units: UnitAmounts,
 }
@@ -108,7 +109,7 @@ pub(crate) enum EventKind {
 
 impl UsedUnitContainer {
     pub(crate) fn management(&self) -> QuotaManagement {
-        match self.quota_management_indicator.as_deref() {
+        match self.quota_management_indicator.as_ref().and_then(Value::as_str) {
             Some("OFFLINE_CHARGING") => QuotaManagement::Offline,
             Some("QUOTA_MANAGEMENT_SUSPENDED") => QuotaManagement::Suspended,
             _ => QuotaManagement::Online,

@@ -106,6 +106,7 @@ async fn create(
     };
     let opened = create.charge(&*door.store).await?;
     let (account, session) = (opened.account, opened.session);
+    door.recent.note(account.as_bytes(), session.id().as_bytes());
     let location = Reference { account, session, kind, number }.segment();
     let location = format!("{}/{location}", version.resources());
     let answers = &opened.charged.items;
@@ -134,6 +135,7 @@ async fn update(
     if charged.version == 0 {
         return Ok(with_replayed_header(settled_late().into_response(), charged.is_replayed));
     }
+    door.recent.note(reference.account.as_bytes(), reference.session.id().as_bytes());
     let response = ChargingDataResponse::new(version, &request, &entries, &items, &charged.items);
     Ok(with_replayed_header(Json(response).into_response(), charged.is_replayed))
 }

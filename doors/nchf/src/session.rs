@@ -2,7 +2,7 @@
 
 use crate::entry::Entries;
 use crate::numbering::Numbering;
-use crate::problem::{call_failed, denied, failed, incorrect, uncountable};
+use crate::problem::{call_failed, denied, failed, uncountable};
 use crate::reference::Reference;
 use crate::request::ChargingDataRequest;
 use crate::session_command::{Charged, SessionCommand};
@@ -139,9 +139,6 @@ impl Later<'_> {
         let items = items_of(self.step, entries)?;
         let Reference { session, number: created, .. } = self.reference;
         let numbering = Numbering::new(self.number, self.time_ms, *created, session.created_ms);
-        let numbering = numbering.ok_or_else(|| {
-            incorrect("/invocationTimeStamp", "is more than 12 days before that of the Create")
-        })?;
         let charged = self.ask(store, &items, numbering).await.map_err(call_failed)?;
         Ok((items, charged))
     }

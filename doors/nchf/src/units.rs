@@ -94,6 +94,17 @@ impl UnitAmounts {
         number.map(amount).transpose()
     }
 
+    /// Returns the member of a kind whose amount is wrong, for error messages.
+    pub(crate) fn wrong_member(&self, kind: UnitKind) -> &'static str {
+        let is_wrong = |number: Option<Number>| number.is_some_and(|one| one.amount().is_none());
+        match kind {
+            UnitKind::Volume if self.total_volume.is_some() => kind.member(),
+            UnitKind::Volume if is_wrong(self.downlink_volume) => "downlinkVolume",
+            UnitKind::Volume => "uplinkVolume",
+            _ => kind.member(),
+        }
+    }
+
     /// Returns the amount of a kind that was used.
     pub(crate) fn used(&self, kind: UnitKind) -> Result<Option<i64>, WrongAmount> {
         match self.amount_of(kind)? {

@@ -35,6 +35,7 @@ mod metrics;
 mod names;
 mod nchf_free5gc;
 mod nchf_httpx;
+mod nchf_lenient;
 mod nchf_notices;
 mod nchf_problems;
 mod nchf_receivers;

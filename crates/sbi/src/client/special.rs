@@ -42,11 +42,14 @@ pub(crate) fn special_networks(address: IpAddr) -> impl Iterator<Item = (Network
     SPECIAL.into_iter().filter(move |(network, _)| network.contains(address))
 }
 
-/// Returns the address that packets go to: IPv4 inside IPv6 (RFC 4291, 2.5.5.2; RFC 6052, 2.1) is IPv4.
+/// Returns the address that packets go to: IPv4 inside IPv6 (RFC 4291, 2.5.5; RFC 6052, 2.1; RFC 3056, 2) is IPv4.
 pub(crate) fn canonical(address: IpAddr) -> IpAddr {
     let IpAddr::V6(v6) = address.to_canonical() else { return address.to_canonical() };
     match v6.segments() {
-        [0x64, 0xff9b, 0, 0, 0, 0, high, low] => {
+        [0, 0, 0, 0, 0, 0, 0, 0 | 1] => IpAddr::V6(v6),
+        [0x64, 0xff9b, 0, 0, 0, 0, high, low]
+        | [0x2002, high, low, ..]
+        | [0, 0, 0, 0, 0, 0, high, low] => {
             let [a, b] = high.to_be_bytes();
             let [c, d] = low.to_be_bytes();
             IpAddr::V4(Ipv4Addr::new(a, b, c, d))

@@ -107,7 +107,14 @@ impl Target {
         }
         let host = host(authority.host()).ok_or_else(wrong)?;
         let port = port(authority.as_str(), scheme).ok_or_else(wrong)?;
-        let path = uri.path_and_query().cloned().unwrap_or(PathAndQuery::from_static("/"));
+        let path = match uri.path_and_query() {
+            None => PathAndQuery::from_static("/"),
+            // A path of HTTP/2 is not empty: RFC 9113, 8.3.1.
+            Some(path) if path.as_str().starts_with('?') => {
+                format!("/{}", path.as_str()).parse().map_err(|_| wrong())?
+            }
+            Some(path) => path.clone(),
+        };
         Ok(Target { origin: Origin { scheme, host, port }, path })
     }
 
@@ -174,7 +181,8 @@ mod tests {
     fn parsed(text: &str) -> Result<String, UriError> {
         let target = Target::parse(text)?;
         let Origin { scheme, .. } = target.origin;
-        Ok(format!("{} {} {} {}", scheme.name(), target.origin, target.authority(), target.path))
+        let (origin, authority) = (&target.origin, target.authority());
+        Ok(format!("{} {origin} {authority} {}", scheme.name(), target.path.as_str()))
     }
 
     #[test]

@@ -27,6 +27,7 @@ pub struct Claims {
 
 /// The claims as JSON has them. A required one that is missing, or one that is there twice, is an error.
 #[derive(Deserialize)]
+#[serde(expecting = "an object with claims")]
 struct JsonClaims {
     iss: String,
     sub: String,
@@ -51,7 +52,7 @@ struct JsonClaims {
 
 /// One NF type, or NF instance ids.
 #[derive(Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "`aud` is neither a text nor a list of texts")]
 enum JsonAudience {
     One(String),
     All(Vec<String>),

@@ -76,6 +76,8 @@ fn addresses_of_the_machine_and_the_link_are_named_by_address_only() {
         "ff02::1",
         "::ffff:127.0.0.1",
         "64:ff9b::169.254.169.254",
+        "2002:7f00:1::",
+        "::127.0.0.1",
     ];
     for address in special {
         for entries in
