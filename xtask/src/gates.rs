@@ -269,11 +269,13 @@ fn upgrade_test(host: &Host) -> Result<Outcome> {
 /// Tests a real cluster (one primary killed, one paused, slots moved), doors before a group, and a door under attack.
 fn cluster_test(host: &Host) -> Result<Outcome> {
     const NAME: &str = "scurry-cluster-test";
-    const DIAMETER: &str = "scurry-diameter-faults";
+    const DOORS: &str = "scurry-door-faults";
     const HTTP2: &str = "scurry-http2-fuzz";
-    let built = host.binaries(&[NAME, DIAMETER, HTTP2])?;
+    let built = host.binaries(&[NAME, DOORS, HTTP2])?;
     host.show(Command::new(built.join(NAME)).arg("--short"))?;
-    host.show(&mut Command::new(built.join(DIAMETER)))?;
+    for protocol in ["diameter", "nchf"] {
+        host.show(Command::new(built.join(DOORS)).arg(protocol))?;
+    }
     host.show(&mut Command::new(built.join(HTTP2)))?;
     Ok(Outcome::Passed)
 }

@@ -64,6 +64,8 @@ usage: cargo xtask COMMAND
                  a group of three servers under load and under faults: testing/cluster
   diameter-faults [--seconds N] [--rate N] [--seed S]
                  two Diameter doors before such a group, 200 sessions a second, for 600 s unless told otherwise
+  nchf-faults [--seconds N] [--rate N] [--seed S]
+                 the same with doors of Nchf over HTTP/2, and connections that are cut in the middle of streams
   http2-fuzz [--seconds N] [--seed S] [--workers N] [--memory-mib N] [--connection SEED]
                  hostile clients of HTTP/2 at a real server, and good ones beside them: for 900 s unless told otherwise
   torture [--hours H] [--seed S] [--kinds NAME,...]
@@ -114,6 +116,7 @@ fn run(args: &[String]) -> Result<()> {
                 | "group-test"
                 | "http2-fuzz"
                 | "mutants"
+                | "nchf-faults"
                 | "rdma-sim"
                 | "release"
                 | "replica-sim"
@@ -146,7 +149,8 @@ fn run(args: &[String]) -> Result<()> {
         }
         "cluster-test" => cluster_test(&Host::find()?, "scurry-cluster-test", rest),
         "group-test" => cluster_test(&Host::find()?, "scurry-group-test", rest),
-        "diameter-faults" => cluster_test(&Host::find()?, "scurry-diameter-faults", rest),
+        "diameter-faults" => door_faults(&Host::find()?, "diameter", rest),
+        "nchf-faults" => door_faults(&Host::find()?, "nchf", rest),
         "http2-fuzz" => program(&Host::find()?, "scurry-http2-fuzz", "scurry-http2-fuzz", rest),
         "torture" => torture::run(&Host::find()?, &torture::TORTURE, rest),
         "soak" => torture::run(&Host::find()?, &torture::SOAK, rest),
@@ -167,6 +171,12 @@ fn run(args: &[String]) -> Result<()> {
         }
         other => bail!("no command `{other}`: see cargo xtask help"),
     }
+}
+
+/// Runs doors of a protocol before a group under faults.
+fn door_faults(host: &Host, protocol: &str, args: &[String]) -> Result<()> {
+    let args: Vec<String> = std::iter::once(protocol.to_owned()).chain(args.to_vec()).collect();
+    cluster_test(host, "scurry-door-faults", &args)
 }
 
 fn cluster_test(host: &Host, name: &str, args: &[String]) -> Result<()> {

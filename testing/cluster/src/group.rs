@@ -4,8 +4,8 @@
 
 mod client;
 mod debit_account;
-mod diameter;
 mod disk;
+mod door_faults;
 mod events;
 mod fault;
 mod http;
@@ -27,7 +27,7 @@ mod torn;
 mod torture;
 mod transfers;
 
-pub use diameter::{DiameterReport, DiameterSettings, diameter};
+pub use door_faults::{DoorReport, DoorSettings, diameter_faults, nchf_faults};
 pub use fault::Fault;
 pub use report::{Report, Row};
 pub use results::Results;

@@ -1,6 +1,6 @@
 //! Diameter doors before a group, on local ports: doors and a leader are killed under load.
 
-use scurry_cluster_test::group::{DiameterSettings, diameter};
+use scurry_cluster_test::group::{DoorSettings, diameter_faults};
 use scurry_crash::Binary;
 use std::time::Duration;
 use tempfile::TempDir;
@@ -8,16 +8,17 @@ use tempfile::TempDir;
 #[test]
 fn doors_and_leaders_are_killed_and_each_request_is_charged_once() {
     let directory = TempDir::new().expect("a directory");
-    let settings = DiameterSettings {
+    let settings = DoorSettings {
         seed: 1,
         time: Duration::from_secs(12),
         rate: 200,
         no_network: Some("the gate has no rights to make networks".to_owned()),
+        lies: false,
         directory: directory.path().to_owned(),
         interrupted: Default::default(),
     };
     let binary = Binary::find().expect("a scurry binary");
-    let report = diameter(&binary, &settings).unwrap_or_else(|error| panic!("{error:?}"));
+    let report = diameter_faults(&binary, &settings).unwrap_or_else(|error| panic!("{error:?}"));
     println!("{report}");
     // A run without requests would find no loss either.
     for (kind, least) in

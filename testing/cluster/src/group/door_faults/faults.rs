@@ -2,7 +2,7 @@
 
 use super::control::Control;
 use super::door::Door;
-use super::report::DiameterReport;
+use super::report::DoorReport;
 use crate::group::{Group, NODES};
 use crate::namespaces::Namespace;
 use anyhow::{Context, Result, bail, ensure};
@@ -73,7 +73,7 @@ pub(super) struct Scene<'s> {
 
 impl Scene<'_> {
     /// Has faults happen for this time.
-    pub(super) fn run(&mut self, time: Duration, report: &mut DiameterReport) -> Result<()> {
+    pub(super) fn run(&mut self, time: Duration, report: &mut DoorReport) -> Result<()> {
         let end_ns = clock::ns() + i64::try_from(time.as_nanos())?;
         let faults: &[DoorFault] = if self.has_networks { &ALL } else { &LOCAL };
         self.pass_ms(1_000, 2_000)?;

@@ -1,15 +1,19 @@
-//! Two Diameter doors before a group of three, under a steady load of sessions and events and under faults: doors and
-//! leaders are killed, links are cut. In the end each account shows what clients were answered, once, and holds nothing.
+//! Two doors of a protocol of charging before a group of three, under a steady load of sessions and events and under faults:
+//! doors and leaders are killed, links and connections are cut. In the end each account shows what clients were answered,
+//! once, and holds nothing.
 
 mod books;
-mod connection;
+mod connecting;
 mod control;
+mod diameter;
 mod door;
 mod faults;
 mod gateway;
+mod nchf;
+mod protocol;
 mod report;
 
-pub use report::DiameterReport;
+pub use report::DoorReport;
 
 use super::disk::Disk;
 use super::member::NodeSetup;
@@ -20,9 +24,12 @@ use crate::wait;
 use anyhow::{Context, Result, anyhow, ensure};
 use books::Books;
 use control::Control;
+use diameter::Diameter;
 use door::Door;
 use faults::Scene;
 use gateway::Gateway;
+use nchf::Nchf;
+use protocol::Protocol;
 use scurry_crash::views;
 use scurry_crash::wire::{RequestWords, words};
 use scurry_crash::{Binary, SETTINGS};
@@ -45,6 +52,8 @@ const LITTLE_CREDIT: i64 = 30_000;
 /// Number of the first network of a door.
 const DOOR_PLACE: usize = 40;
 const DOOR_PORT: u16 = 3_868;
+/// Time for an answer; after it the request is sent again. A door gives up within less.
+const ANSWER_MS: u64 = 5_000;
 /// Validity of a grant, s. A session without a request for twice as long ends by itself.
 const VALIDITY_S: u64 = 5;
 /// Range searched for free ports of doors without networks of their own.
@@ -52,7 +61,7 @@ const DOOR_PORTS: std::ops::Range<u16> = 10_000..10_400;
 
 /// Settings of a run.
 #[derive(Clone, Debug)]
-pub struct DiameterSettings {
+pub struct DoorSettings {
     /// Seed of the load and of the faults.
     pub seed: u64,
     /// How long there are faults.
@@ -63,15 +72,29 @@ pub struct DiameterSettings {
     pub no_network: Option<String>,
     /// Empty directory for nodes and doors.
     pub directory: PathBuf,
+    /// True if a client's books are to be wrong by one unit, so that the run must fail.
+    pub lies: bool,
     /// Set to end the run early with an error.
     pub interrupted: Arc<AtomicBool>,
 }
 
-/// Runs the load and the faults, and audits everything.
+/// Runs the load and the faults with Diameter doors, and audits everything.
 ///
 /// # Errors
 /// What a client was answered, or the store keeps, that must not be.
-pub fn diameter(binary: &Binary, settings: &DiameterSettings) -> Result<DiameterReport> {
+pub fn diameter_faults(binary: &Binary, settings: &DoorSettings) -> Result<DoorReport> {
+    run::<Diameter>(binary, settings)
+}
+
+/// Runs the load and the faults with doors of Nchf over HTTP/2, and audits everything. Clients cut connections themselves.
+///
+/// # Errors
+/// What a client was answered, or the store keeps, that must not be.
+pub fn nchf_faults(binary: &Binary, settings: &DoorSettings) -> Result<DoorReport> {
+    run::<Nchf>(binary, settings)
+}
+
+fn run<P: Protocol>(binary: &Binary, settings: &DoorSettings) -> Result<DoorReport> {
     let directory = &settings.directory;
     let setup = NodeSetup {
         disk: Disk::Plain,
@@ -92,7 +115,8 @@ pub fn diameter(binary: &Binary, settings: &DiameterSettings) -> Result<Diameter
             ("127.0.0.1".to_owned(), first_port + u16::try_from(number)?, None)
         };
         let home = directory.join(format!("door-{number}"));
-        let mut door = Door::new(number, format!("{host}:{port}"), home, network, &store);
+        let mut door =
+            Door::new((P::DOOR, number), format!("{host}:{port}"), home, network, &store);
         door.start(binary)?;
         doors.push(door);
     }
@@ -101,18 +125,21 @@ pub fn diameter(binary: &Binary, settings: &DiameterSettings) -> Result<Diameter
     let addresses = [addresses[0], addresses[1]];
 
     let mut random = Random::new(settings.seed);
-    let gateways: Vec<Gateway> = (0..GATEWAYS)
-        .map(|number| {
-            let imsis = (0..SUBSCRIBERS).map(|at| format!("0010100{number}{at:07}")).collect();
-            let rate = f64::from(settings.rate) / GATEWAYS as f64;
-            Gateway::new(number, addresses, imsis, rate, Random::new(random.next_u64()))
-        })
-        .collect();
-    let accounts: Vec<String> = gateways.iter().flat_map(Gateway::accounts).collect();
+    let mut gateways = Vec::new();
+    for number in 0..GATEWAYS {
+        let imsis = (0..SUBSCRIBERS).map(|at| format!("0010100{number}{at:07}")).collect();
+        let rate = f64::from(settings.rate) / GATEWAYS as f64;
+        let random = Random::new(random.next_u64());
+        gateways.push(Gateway::<P>::new(number, addresses, imsis, rate, random)?);
+    }
+    if settings.lies {
+        gateways[0].lie();
+    }
+    let accounts: Vec<String> = gateways.iter().flat_map(Gateway::<P>::accounts).collect();
     create(&mut group, &accounts)?;
 
     let control = Control::default();
-    let mut report = DiameterReport::default();
+    let mut report = DoorReport::default();
     let books = thread::scope(|scope| {
         let loads: Vec<_> =
             gateways.into_iter().map(|gateway| scope.spawn(|| gateway.run(&control))).collect();
@@ -167,7 +194,7 @@ fn audit(
     group: &mut Group,
     accounts: &[String],
     books: &Books,
-    report: &mut DiameterReport,
+    report: &mut DoorReport,
 ) -> Result<()> {
     // By then sessions that were forgotten have ended.
     group.pass(Duration::from_secs(2 * VALIDITY_S + 3))?;
@@ -179,19 +206,9 @@ fn audit(
         for (at, (account, reply)) in accounts.iter().zip(&replies).enumerate() {
             let view = views::audit_of(reply).with_context(|| account.clone())?;
             let expected = books.account(account);
-            let [bucket] = &view.buckets[..] else { anyhow::bail!("{account} has {view:?}") };
-            let what = || format!("{account} on node {node}: {bucket:?}, clients say {expected:?}");
-            ensure!(
-                bucket.consumed == expected.used,
-                "debited is not what was answered: {}",
-                what()
-            );
-            ensure!(bucket.refunded == expected.refunded, "refunds differ: {}", what());
-            ensure!(bucket.held == 0 && view.uncollected.is_empty(), "a hold is left: {}", what());
-            ensure!(bucket.credited == credit(at), "{}", what());
-            let left = bucket.credited + bucket.refunded - bucket.consumed;
-            ensure!(bucket.available == left, "units are lost or made: {}", what());
-            report.consumed += i128::from(bucket.consumed);
+            let compared = expected.compare(&view, credit(at));
+            compared.with_context(|| format!("{account} on node {node}"))?;
+            report.consumed += i128::from(expected.used);
         }
         report.audits += replies.len() as u64;
     }

@@ -2,20 +2,15 @@
 //! time, to the other door, and each one again until it is answered.
 
 use super::books::Books;
-use super::connection::{Connecting, Connection, Told};
+use super::connecting::Connecting;
 use super::control::Control;
+use super::protocol::{Answered, BUSY, Connection, Copy, Protocol, Told};
 use anyhow::{Result, bail, ensure};
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use scurry_crash::clock;
-use scurry_diameter::Origin;
-use scurry_diameter::peer::{Event, PeerSettings, Start, WatchdogState};
-use scurry_diameter_sim::load::{
-    Answer, Habits, Kind, Lane, Owner, Words, read_answer, write_copy,
-};
+use scurry_diameter_sim::load::{Answer, Habits, Kind, Lane, Owner, Quantity, Words};
 use scurry_model::Random;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 /// Sessions have one request under way. Of two, the one that arrives after Tcc, when the other was answered before it, is
@@ -23,11 +18,8 @@ use std::sync::atomic::Ordering;
 const HABITS: Habits = Habits { think_ms: 1_500, abandon: 12, parallel: 0, odd: 0 };
 /// One request in so many is sent a second time.
 const REPEATED: usize = 10;
-/// Time for an answer; after it the request is sent again. A door answers 3004 when it has waited for 3 s.
-const ANSWER_MS: u64 = 5_000;
 /// Time within which all requests are answered after the last fault: longer than any pause of the machine.
 const END_MS: u64 = 180_000;
-const BUSY: u32 = 3004;
 
 /// What a client does at a time.
 #[derive(Clone, Copy, Debug)]
@@ -40,10 +32,10 @@ enum Due {
 }
 
 /// A request that is not over: it has no answer, or copies that may still get one.
-struct Live {
+struct Live<M> {
     words: Words,
     lane: usize,
-    bytes: Vec<u8>,
+    message: M,
     first_ms: u64,
     answer: Option<Answer>,
     copies: u32,
@@ -54,69 +46,63 @@ struct Live {
     last_door: usize,
 }
 
-pub(super) struct Gateway {
-    host: String,
+pub(super) struct Gateway<P: Protocol> {
+    protocol: P,
     imsis: Vec<String>,
-    addresses: [SocketAddr; 2],
-    settings: Arc<PeerSettings>,
     primary: usize,
-    connections: [Option<Connection>; 2],
-    connecting: [Option<Connecting>; 2],
-    connect_ms: [u64; 2],
+    connections: [Option<P::Connection>; 2],
+    connecting: [Connecting; 2],
     lanes: Vec<Lane>,
     idle: Vec<usize>,
-    live: BTreeMap<u32, Live>,
+    live: BTreeMap<u32, Live<P::Message>>,
     /// Requests by the number of a copy.
     copies: BTreeMap<u64, u32>,
     due: BTreeMap<(u64, u64), Due>,
     next: u64,
-    next_end_to_end: u32,
+    next_request: u32,
     /// Sessions and events a second.
     rate: f64,
     random: Random,
     books: Books,
+    /// One more use is entered in the books than is reported, once.
+    is_to_lie: bool,
 }
 
 fn now_ms() -> u64 {
     u64::try_from(clock::ns() / 1_000_000).unwrap_or(0)
 }
 
-impl Gateway {
+impl<P: Protocol> Gateway<P> {
     pub(super) fn new(
         number: usize,
         addresses: [SocketAddr; 2],
         imsis: Vec<String>,
         rate: f64,
-        random: Random,
-    ) -> Gateway {
-        let host = format!("pgw{number}.visited.example");
-        let origin = Origin::new(&host, "visited.example", None);
-        let settings = PeerSettings {
-            watchdog_ms: 6_000,
-            answer_ms: ANSWER_MS,
-            requests_max: 4_096,
-            ..PeerSettings::new(origin)
-        };
-        Gateway {
-            host,
+        mut random: Random,
+    ) -> Result<Gateway<P>> {
+        Ok(Gateway {
+            protocol: P::new(number, Random::new(random.next_u64()))?,
             imsis,
-            addresses,
-            settings: settings.into_shared(),
             primary: number % 2,
             connections: [None, None],
-            connecting: [None, None],
-            connect_ms: [0, 0],
+            connecting: addresses.map(Connecting::to),
             lanes: Vec::new(),
             idle: Vec::new(),
             live: BTreeMap::new(),
             copies: BTreeMap::new(),
             due: BTreeMap::new(),
             next: 0,
-            next_end_to_end: 0,
+            next_request: 0,
             rate,
             random,
             books: Books::default(),
-        }
+            is_to_lie: false,
+        })
+    }
+
+    /// Has the books say once that one unit more was used than is reported: they must not agree in the end.
+    pub(super) fn lie(&mut self) {
+        self.is_to_lie = true;
     }
 
     /// Returns the accounts of its subscribers.
@@ -160,10 +146,7 @@ impl Gateway {
                 let due = entry.remove();
                 self.act(due, now_ms);
             }
-            let sockets = self.connections.iter().flatten().map(Connection::socket);
-            let mut sockets: Vec<PollFd<'_>> =
-                sockets.map(|socket| PollFd::new(socket, PollFlags::POLLIN)).collect();
-            poll(&mut sockets, PollTimeout::from(2_u8))?;
+            self.protocol.wait(self.connections.iter().flatten())?;
         }
         Ok(())
     }
@@ -185,14 +168,19 @@ impl Gateway {
 
     /// Has a lane make its next request.
     fn ask(&mut self, lane: usize, now_ms: u64) {
-        let owner = Owner { host: &self.host, imsis: &self.imsis, numbers: &[] };
+        let owner = Owner { host: self.protocol.host(), imsis: &self.imsis, numbers: &[] };
         let words = self.lanes[lane].next(owner, HABITS, &mut self.random, false);
-        if let Some(words) = words {
-            let end_to_end = self.next_end_to_end;
-            self.next_end_to_end += 1;
+        if let Some(mut words) = words {
+            let request = self.next_request;
+            self.next_request += 1;
             let is_repeated = self.random.one_in(REPEATED);
+            let message = self.protocol.message(request, &mut words);
+            if self.is_to_lie && words.kind == Kind::Update {
+                words.parts[0].used = Some(Quantity::Octets(words.parts[0].used() + 1));
+                self.is_to_lie = false;
+            }
             let live = Live {
-                bytes: words.write(end_to_end),
+                message,
                 words,
                 lane,
                 first_ms: now_ms,
@@ -203,12 +191,12 @@ impl Gateway {
                 next_door: self.primary,
                 last_door: self.primary,
             };
-            self.live.insert(end_to_end, live);
-            self.schedule(now_ms, Due::Send(end_to_end));
+            self.live.insert(request, live);
+            self.schedule(now_ms, Due::Send(request));
             if is_repeated {
                 // At the same time, so that either may be the first at the store, or later.
                 let later_ms = if self.random.one_in(2) { 0 } else { self.random.below(3_000) };
-                self.schedule(now_ms + later_ms as u64, Due::Repeat(end_to_end));
+                self.schedule(now_ms + later_ms as u64, Due::Repeat(request));
             }
         }
         self.go_on(lane);
@@ -262,12 +250,13 @@ impl Gateway {
                 continue;
             }
             self.books.counts.copies += 1;
-            let copy = self.books.counts.copies;
-            let is_sent = connection.request(copy, now_ms, |out, ids| {
-                write_copy(&live.bytes, ids.hop_by_hop, is_marked, out);
-            });
-            if is_sent {
-                self.copies.insert(copy, at);
+            let number = self.books.counts.copies;
+            let is_alone = live.answer.is_none() && live.waiting + live.to_repeat == 0;
+            let copy = Copy { number, is_marked, is_alone };
+            if connection.send(copy, &mut live.message, now_ms) {
+                self.copies.insert(number, at);
+                let most = &mut self.books.counts.under_way_max;
+                *most = self.copies.len().max(*most);
                 live.copies += 1;
                 live.waiting += 1;
                 live.last_door = door;
@@ -285,69 +274,48 @@ impl Gateway {
             return Ok(());
         };
         let is_over = connection.work(now_ms, &mut told).is_err();
-        let is_closed = told.iter().any(|(event, _)| matches!(event, Event::Close(_)));
-        if (is_over || is_closed)
-            && let Some(connection) = self.connections[door].take()
-        {
-            told.extend(connection.end());
-            self.connect_ms[door] = now_ms + 200 + self.random.below(800) as u64;
+        if is_over && let Some(connection) = self.connections[door].take() {
+            let ended = connection.end();
+            let counts = &mut self.books.counts;
+            counts.cuts += u64::from(ended.cut_off.is_some());
+            counts.cut_off += ended.cut_off.unwrap_or(0);
+            told.extend(ended.unanswered.into_iter().map(Told::Unanswered));
+            let pause_ms = 200 + self.random.below(800) as u64;
+            self.connecting[door].pause_until(now_ms + pause_ms);
         }
-        for (event, message) in told {
-            self.take(door, (event, message), now_ms, control)?;
+        for told in told {
+            self.take(door, told, now_ms, control)?;
         }
         Ok(())
     }
 
     fn connect(&mut self, door: usize, now_ms: u64) {
-        let Some(connecting) = &self.connecting[door] else {
-            if self.connect_ms[door] <= now_ms {
-                self.connecting[door] = Some(Connecting::to(self.addresses[door]));
-            }
-            return;
-        };
-        let Some(outcome) = connecting.outcome() else { return };
-        self.connecting[door] = None;
-        self.connect_ms[door] = now_ms + 200;
-        let wall_s = u64::try_from(clock::wall_ms() / 1_000).unwrap_or(0);
-        let start = Start { now_ms, jitter_ms: 0, wall_s, random: self.random.next_u64() };
-        let begun = outcome.and_then(|stream| Connection::begin(stream, &self.settings, &start));
-        if let Ok(connection) = begun {
+        let Some(stream) = self.connecting[door].stream(now_ms) else { return };
+        if let Ok(connection) = self.protocol.begin(stream, now_ms) {
             self.books.counts.connections += 1;
             self.connections[door] = Some(connection);
         }
     }
 
-    fn take(
-        &mut self,
-        door: usize,
-        (event, message): Told,
-        now_ms: u64,
-        control: &Control,
-    ) -> Result<()> {
-        match (event, message) {
-            (Event::Answer { token, .. }, Some(message)) => {
-                let answer = read_answer(&message);
+    fn take(&mut self, door: usize, told: Told, now_ms: u64, control: &Control) -> Result<()> {
+        match told {
+            Told::Answer(copy, answered) => {
                 control.answers.fetch_add(1, Ordering::Relaxed);
-                if answer.result != BUSY {
+                if answered.answer.result != BUSY {
                     control.served[door].fetch_add(1, Ordering::Relaxed);
                 }
-                self.answered(door, token.0, answer, now_ms)?;
+                self.answered(door, copy, answered, now_ms)?;
             }
-            (Event::Unanswered { token }, _) => {
-                let Some(at) = self.copies.remove(&token.0) else { return Ok(()) };
+            Told::Unanswered(copy) => {
+                let Some(at) = self.copies.remove(&copy) else { return Ok(()) };
                 self.fail_over(at, door, now_ms, true);
             }
-            (Event::Watchdog(state), _) => {
-                let is_suspect = state != WatchdogState::Okay;
-                if let Some(connection) = &mut self.connections[door] {
-                    connection.suspect(is_suspect);
-                }
+            Told::Suspect(is_suspect) => {
                 self.books.counts.suspects += u64::from(is_suspect);
                 let here = self.live.iter().filter(|(_, live)| live.last_door == door);
                 let here: Vec<u32> = here.map(|(at, _)| *at).filter(|_| is_suspect).collect();
                 here.into_iter().for_each(|at| self.fail_over(at, door, now_ms, false));
             }
-            _ => {}
         }
         Ok(())
     }
@@ -364,15 +332,21 @@ impl Gateway {
         self.forget(at);
     }
 
-    fn answered(&mut self, door: usize, copy: u64, answer: Answer, now_ms: u64) -> Result<()> {
+    fn answered(
+        &mut self,
+        door: usize,
+        copy: u64,
+        mut answered: Answered,
+        now_ms: u64,
+    ) -> Result<()> {
         let Some(at) = self.copies.remove(&copy) else { bail!("an answer to no request") };
         let Some(live) = self.live.get_mut(&at) else {
             bail!("an answer to a request that is over")
         };
-        let words = &live.words;
+        let (words, answer) = (&live.words, &answered.answer);
         let is_its = (answer.session.as_str(), answer.number, answer.end_to_end)
             == (words.session.as_str(), words.number, at);
-        ensure!(is_its, "an answer to another request: {words:?} {answer:?}");
+        ensure!(is_its, "a wrong answer, or to another request: {words:?} {answered:?}");
         live.waiting -= 1;
         if answer.result == BUSY {
             self.books.counts.busy += 1;
@@ -386,14 +360,20 @@ impl Gateway {
                 && (words.kind == Kind::Check || first.said == answer.said);
             // Of a session that has ended the store may not remember the request any more.
             let is_late = matches!(answer.result, 5002 | 5012) && !words.kind.is_event();
-            ensure!(is_same || is_late, "another answer to {words:?}:\n{first:?}\n{answer:?}");
+            let is_two = P::may_be_two(&live.message) && !is_same && !is_late;
+            self.books.counts.twice_opened += u64::from(is_two);
+            ensure!(
+                is_same || is_late || is_two,
+                "another answer to {words:?}:\n{first:?}\n{answer:?}"
+            );
         } else {
-            self.books.enter(words, &answer)?;
+            self.books.enter(words, answer, &answered.label)?;
+            self.protocol.answered(words, &answered);
             let counts = &mut self.books.counts;
             counts.slowest_ms = counts.slowest_ms.max(now_ms - live.first_ms);
             let lane = live.lane;
-            self.lanes[lane].answered(words, &answer, (HABITS, &mut self.random, now_ms));
-            live.answer = Some(answer);
+            self.lanes[lane].answered(words, answer, (HABITS, &mut self.random, now_ms));
+            live.answer = Some(answered.take());
             self.go_on(lane);
         }
         self.forget(at);
@@ -402,7 +382,8 @@ impl Gateway {
 
     /// Forgets a request that is over.
     fn forget(&mut self, at: u32) {
-        let is_over = |live: &Live| live.answer.is_some() && live.waiting + live.to_repeat == 0;
+        let is_over =
+            |live: &Live<P::Message>| live.answer.is_some() && live.waiting + live.to_repeat == 0;
         if self.live.get(&at).is_some_and(is_over) {
             self.live.remove(&at);
         }

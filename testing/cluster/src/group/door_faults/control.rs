@@ -8,7 +8,7 @@ pub(super) struct Control {
     pub(super) is_ending: AtomicBool,
     pub(super) has_failed: AtomicBool,
     pub(super) answers: AtomicU64,
-    /// Answers of each door other than 3004.
+    /// Answers of each door that say that the request was carried out.
     pub(super) served: [AtomicU64; 2],
 }
 

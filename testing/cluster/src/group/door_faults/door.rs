@@ -1,6 +1,5 @@
-//! One `scurry diameter` before the group: a child process, which the kernel kills when this program ends.
+//! One door before the group: a child process, which the kernel kills when this program ends.
 
-use super::VALIDITY_S;
 use crate::namespaces::Namespace;
 use anyhow::{Context, Result};
 use nix::sys::signal::{Signal, kill};
@@ -11,8 +10,19 @@ use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
+/// How doors of a protocol are started.
+#[derive(Clone, Copy)]
+pub(super) struct DoorKind {
+    /// Command of `scurry`.
+    pub(super) command: &'static str,
+    pub(super) options: &'static [&'static str],
+    /// Returns the settings of the door with this number.
+    pub(super) settings: fn(usize) -> String,
+}
+
 /// A door.
 pub(super) struct Door {
+    kind: DoorKind,
     number: usize,
     /// `HOST:PORT`.
     pub(super) address: String,
@@ -24,24 +34,19 @@ pub(super) struct Door {
 
 impl Door {
     pub(super) fn new(
-        number: usize,
+        (kind, number): (DoorKind, usize),
         address: String,
         home: PathBuf,
         network: Option<Namespace>,
         store: &[String],
     ) -> Door {
-        Door { number, address, home, network, store: store.join(","), child: None }
+        Door { kind, number, address, home, network, store: store.join(","), child: None }
     }
 
     pub(super) fn start(&mut self, binary: &Binary) -> Result<()> {
         fs::create_dir_all(&self.home)?;
         let settings = self.home.join("settings.toml");
-        let number = self.number;
-        let text = format!(
-            "[diameter]\norigin_host = 'ocs{number}.ocs.example'\norigin_realm = 'ocs.example'\n\
-             watchdog_s = 6\nunknown_peers = 'admit'\n\n[[services]]\ncontext = '32251@'\n\
-             measure = 'volume'\nvalidity_s = {VALIDITY_S}\n"
-        );
+        let text = (self.kind.settings)(self.number);
         fs::write(&settings, text)?;
         let log = File::options().create(true).append(true).open(self.home.join("log"))?;
         let prefix = self.network.as_ref().map(|own| own.prefix().to_vec()).unwrap_or_default();
@@ -49,8 +54,13 @@ impl Door {
         let mut all = prefix.into_iter().chain(program);
         let mut command = Command::new(all.next().unwrap_or_default());
         command.args(all).arg(binary.path());
-        command.args(["diameter", "--listen", &self.address, "--store", &self.store, "--config"]);
-        command.arg(settings).env_remove("SCURRY_PASSWORD").stdin(Stdio::null());
+        command.args([self.kind.command, "--listen", &self.address, "--store", &self.store]);
+        command
+            .args(self.kind.options)
+            .arg("--config")
+            .arg(settings)
+            .env_remove("SCURRY_PASSWORD")
+            .stdin(Stdio::null());
         // Ctrl-C is for the test, which stops its doors itself.
         command.stdout(Stdio::null()).stderr(log).process_group(0);
         self.child = Some(command.spawn().context("setpriv (util-linux) cannot be started")?);
