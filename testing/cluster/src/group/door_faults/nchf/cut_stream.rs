@@ -110,3 +110,58 @@ impl AsyncWrite for CutStream {
         Pin::new(&mut self.stream).poll_shutdown(context)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::future::poll_fn;
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
+
+    /// Returns what a peer reads of ten bytes, and how many of its ten bytes are read, within a budget.
+    fn exchanged(read: Option<u64>, written: Option<u64>, is_reset: bool) -> (usize, usize) {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = listener.local_addr().expect("an address");
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        runtime.expect("a runtime").block_on(async {
+            let stream = TcpStream::connect(address).await.expect("it listens");
+            let (mut peer, _) = listener.accept().expect("a connection");
+            peer.write_all(&[1; 10]).expect("it is sent");
+            let budget = Budget { read, written, is_reset };
+            let mut stream = CutStream::new(stream, budget).expect("a stream");
+            let is_cut = stream.is_cut();
+            let (mut sent, mut received) = (0, 0);
+            while sent < 10
+                && let Ok(len) =
+                    poll_fn(|context| Pin::new(&mut stream).poll_write(context, &[2; 10][sent..]))
+                        .await
+            {
+                sent += len;
+            }
+            let mut bytes = [0; 10];
+            while received < 10 {
+                let mut into = ReadBuf::new(&mut bytes[received..]);
+                let read = poll_fn(|context| Pin::new(&mut stream).poll_read(context, &mut into));
+                if read.await.is_err() {
+                    break;
+                }
+                received += into.filled().len();
+            }
+            assert_eq!(is_cut.load(Ordering::Relaxed), sent + received < 20);
+            // What was read leaves nothing that would make the end a reset.
+            drop(stream);
+            let mut all = Vec::new();
+            let end = peer.read_to_end(&mut all);
+            assert_eq!(end.is_err(), is_reset || received < 10, "{end:?}");
+            (if is_reset { sent } else { all.len() }, received)
+        })
+    }
+
+    #[test]
+    fn a_stream_is_cut_after_its_bytes() {
+        assert_eq!(exchanged(None, None, false), (10, 10));
+        assert_eq!(exchanged(None, Some(4), false), (4, 10));
+        assert_eq!(exchanged(None, Some(4), true), (4, 10));
+        assert_eq!(exchanged(Some(3), None, true), (10, 3));
+    }
+}

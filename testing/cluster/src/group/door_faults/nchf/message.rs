@@ -151,3 +151,65 @@ fn time_stamp(ms: i64) -> String {
     let time = OffsetDateTime::from_unix_timestamp_nanos(i128::from(ms) * 1_000_000).ok();
     time.and_then(|time| time.format(&Rfc3339).ok()).unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use scurry_diameter_sim::load::{Quantity, Subscriber};
+
+    /// Time of the first copy.
+    const FIRST_MS: i64 = 1_767_268_800_000;
+
+    fn message(kind: Kind, charging_id: u32) -> Message {
+        let octets = Some(Quantity::Octets(7));
+        let words = Words {
+            host: "smf".to_owned(),
+            subscriber: Subscriber::Imsi("1".to_owned()),
+            session: "s".to_owned(),
+            kind,
+            number: 3,
+            parts: vec![Part { rating_group: 10, used: octets, asked: octets, ..Part::default() }],
+            refund: Vec::new(),
+        };
+        Message::new(1, &words, Resource::new(charging_id), FIRST_MS)
+    }
+
+    fn copy(number: u64, is_alone: bool) -> Copy {
+        Copy { number, is_marked: true, is_alone }
+    }
+
+    /// Returns whether a copy has retransmissionIndicator, and another time than the first.
+    fn marks(message: &mut Message, copy: Copy) -> (bool, bool) {
+        let body: Value = serde_json::from_slice(&message.copy(copy)).expect("JSON");
+        let is_later = body["invocationTimeStamp"] != json!(time_stamp(FIRST_MS));
+        (body["retransmissionIndicator"] == true, is_later)
+    }
+
+    #[test]
+    fn copies_differ_only_as_the_rules_allow() {
+        let (counts, writes_zeros) = (2, 3);
+        for kind in [Kind::Initial, Kind::Update, Kind::Termination, Kind::Debit, Kind::Settle] {
+            for charging_id in [counts, writes_zeros] {
+                let mut message = message(kind, charging_id);
+                assert_eq!(message.number(), if charging_id == counts { 3 } else { 0 });
+                let first = message.copy(Copy { number: 4, is_marked: false, is_alone: true });
+                assert_eq!(message.copy(copy(1, true)), first, "the same bytes");
+                assert_eq!(marks(&mut message, copy(2, true)), (true, false));
+                let is_of_counting =
+                    charging_id == counts && !matches!(kind, Kind::Debit | Kind::Settle);
+                let may_be_later = if kind == Kind::Initial { false } else { is_of_counting };
+                assert_eq!(marks(&mut message, copy(4, false)), (true, may_be_later), "{kind:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_create_that_is_alone_may_have_a_later_time_and_keeps_it() {
+        let mut message = message(Kind::Initial, 3);
+        assert!(!message.is_later_create());
+        let later = message.copy(copy(4, true));
+        assert!(message.is_later_create() && message.copy(copy(1, false)) == later);
+        assert_eq!(marks(&mut message, copy(8, true)), (true, true));
+        assert_eq!(message.copy(copy(12, true)), later);
+    }
+}
