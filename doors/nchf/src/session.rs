@@ -58,9 +58,10 @@ impl Create<'_> {
             data: self.data,
         };
         let opened = open.open(store, self.subscriber, first.as_slice()).await;
-        if has_use
-            && matches!(&opened, Err(QuotaFailure::Store(error)) if is_rejected(error, Code::SessionExists))
-            && self.was_denied(store, open).await?
+        if let Err(QuotaFailure::Store(error)) = &opened
+            && has_use
+            && is_rejected(error, Code::SessionExists)
+            && self.was_denied(store, &open).await?
         {
             return Err(denied(Code::CreditLimitReached));
         }
@@ -73,7 +74,14 @@ impl Create<'_> {
         if has_use {
             let options = SessionOptions::default();
             let update = SessionCommand { step: SessionStep::Update, options, data: None, ..open };
-            charged = update.ask(store, &account, asked.as_slice()).await.map_err(call_failed)?;
+            let updated = update.ask(store, &account, asked.as_slice()).await;
+            if let Err(error) = &updated
+                && is_rejected(error, Code::UnknownSession)
+                && self.was_denied(store, &open).await?
+            {
+                return Err(denied(Code::CreditLimitReached));
+            }
+            charged = updated.map_err(call_failed)?;
             items = asked;
             if charged.code == Code::CreditLimitReached && !keeps_session {
                 let end = SessionCommand { step: SessionStep::Terminate, ..update };
@@ -84,18 +92,30 @@ impl Create<'_> {
         Ok(Opened { account, session: self.session, items, charged })
     }
 
-    /// Reports whether this Create was denied before, after its use was settled: then its last command has ended the
-    /// session.
+    /// Reports whether a copy of this Create with use was denied before. It has ended its session then, as the request with
+    /// the Create's number, which is that of no Release.
     async fn was_denied(
         &self,
         store: &dyn Service,
-        open: SessionCommand<'_>,
+        open: &SessionCommand<'_>,
     ) -> Result<bool, Problem> {
+        let session = open.session.as_bytes();
+        let read = |account: &[u8], _: bool| {
+            let (account, session) = (account.to_vec(), session.to_vec());
+            Request::Read(Read::Session { account, session })
+        };
+        match self.subscriber.call(store, scurry_quota::Step::Opens(session), read).await {
+            // It is open: it must not be ended.
+            Ok(_) => return Ok(false),
+            Err(QuotaFailure::Store(error)) if is_rejected(&error, Code::UnknownSession) => {}
+            Err(failure) => return Err(failed(failure)),
+        }
         let options = SessionOptions::default();
-        let end = SessionCommand { step: SessionStep::Terminate, options, data: None, ..open };
+        let end = SessionCommand { step: SessionStep::Terminate, options, data: None, ..*open };
+        // Of a session that has ended the store answers only copies of the request that ended it.
         match end.open(store, self.subscriber, &[]).await {
-            Ok((_, charged)) => Ok(charged.is_replayed),
-            Err(QuotaFailure::Store(CallError::Refused(_))) => Ok(false),
+            Ok(_) => Ok(true),
+            Err(QuotaFailure::Store(CallError::Refused(Refusal::Rejected { .. }))) => Ok(false),
             Err(failure) => Err(failed(failure)),
         }
     }

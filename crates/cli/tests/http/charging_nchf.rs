@@ -345,3 +345,24 @@ fn a_wrong_body_names_the_member() {
     }
     assert_eq!(sessions(&door), 0);
 }
+
+#[test]
+fn a_create_with_use_that_was_denied_is_denied_when_it_comes_again() {
+    let (_nodes, door) = open();
+    subscriber(&door);
+    let usage = json!([{"ratingGroup": 30, "requestedUnit": {"serviceSpecificUnits": 1},
+        "usedUnitContainer": [{"localSequenceNumber": 1, "serviceSpecificUnits": 2}]}]);
+    let mut create = request(0, 0, &usage);
+    for _ in 0..2 {
+        let reply = door.ask(RESOURCES, &[], &create.to_string());
+        assert_eq!((reply.status, &reply.body["cause"]), (403, &json!("QUOTA_LIMIT_REACHED")));
+        create["retransmissionIndicator"] = json!(true);
+    }
+    // A session that is open is not ended by a Create with its name and another number.
+    let usage = json!([{"ratingGroup": 10, "requestedUnit": {"totalVolume": 100},
+        "usedUnitContainer": [{"localSequenceNumber": 1, "totalVolume": 2}]}]);
+    assert_eq!(door.ask(RESOURCES, &[], &request(0, 1, &usage).to_string()).status, 201);
+    let other = door.ask(RESOURCES, &[], &request(7, 1, &usage).to_string());
+    assert_eq!((other.status, &other.body["code"]), (400, &json!("SESSION_EXISTS")));
+    assert_eq!((sessions(&door), bucket(&door, "data", "consumed")), (1, 2));
+}
