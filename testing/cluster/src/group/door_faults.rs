@@ -208,7 +208,7 @@ fn audit(
             let expected = books.account(account);
             let compared = expected.compare(&view, credit(at));
             compared.with_context(|| format!("{account} on node {node}"))?;
-            report.consumed += i128::from(expected.used);
+            report.consumed += view.buckets.iter().map(|it| i128::from(it.consumed)).sum::<i128>();
         }
         report.audits += replies.len() as u64;
     }

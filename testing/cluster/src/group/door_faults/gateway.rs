@@ -1,7 +1,7 @@
 //! A client: sessions and events at a steady rate, over a connection to each door. It sends one request in ten a second
 //! time, to the other door, and each one again until it is answered.
 
-use super::books::Books;
+use super::books::{Books, CREDIT_LIMIT};
 use super::connecting::Connecting;
 use super::control::Control;
 use super::protocol::{Answered, BUSY, Connection, Copy, Protocol, Told};
@@ -358,8 +358,9 @@ impl<P: Protocol> Gateway<P> {
             self.books.counts.answered_again += 1;
             let is_same = first.result == answer.result
                 && (words.kind == Kind::Check || first.said == answer.said);
-            // Of a session that has ended the store may not remember the request any more.
-            let is_late = matches!(answer.result, 5002 | 5012) && !words.kind.is_event();
+            // Of a session that has ended the store may not remember the request any more, but that it was denied.
+            let may_be_late = !words.kind.is_event() && first.result != CREDIT_LIMIT;
+            let is_late = may_be_late && matches!(answer.result, 5002 | 5012);
             let is_two = P::may_be_two(&live.message) && !is_same && !is_late;
             self.books.counts.twice_opened += u64::from(is_two);
             ensure!(

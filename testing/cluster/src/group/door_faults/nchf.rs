@@ -13,7 +13,7 @@ use anyhow::Result;
 use connection::NchfConnection;
 use cut_stream::Budget;
 use message::{Clock, Message, Resource};
-use scurry_diameter_sim::load::{Kind, Words};
+use scurry_diameter_sim::load::{Kind, Quantity, Words};
 use scurry_model::Random;
 use std::collections::BTreeMap;
 use std::io;
@@ -23,6 +23,8 @@ use tokio::runtime::Runtime;
 
 /// How long the runtime works before the client looks at its answers.
 const TURN: Duration = Duration::from_millis(2);
+/// One Create in so many reports use.
+const USED_BEFORE: usize = 8;
 
 pub(super) struct Nchf {
     /// It works while the client waits.
@@ -71,6 +73,10 @@ impl Protocol for Nchf {
         // Nchf has neither checks nor refunds of a balance.
         if matches!(words.kind, Kind::Check | Kind::Refund) {
             words.kind = Kind::Debit;
+        }
+        // Some begin with use that has happened, which the door settles when it has opened the session.
+        if words.kind == Kind::Initial && self.random.one_in(USED_BEFORE) {
+            words.parts[0].used = Some(Quantity::Octets(self.random.between(1, 700)));
         }
         if matches!(words.kind, Kind::Initial | Kind::Debit | Kind::Settle) {
             self.charging_ids += 1;

@@ -73,8 +73,9 @@ impl fmt::Display for DoorReport {
         )?;
         writeln!(
             f,
-            "audits: {} accounts on all nodes, {} octets debited, all as answered, nothing held",
-            self.audits, self.consumed
+            "audits: {} accounts on all nodes, {} octets debited, as answered but for {} of which no answer tells; nothing \
+             held",
+            self.audits, self.consumed, load.unknown
         )
     }
 }

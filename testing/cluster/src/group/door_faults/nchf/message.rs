@@ -101,7 +101,7 @@ impl Message {
     }
 
     /// Returns the body of a copy: the same bytes, or with retransmissionIndicator, and with a later time where the rules
-    /// allow one. Of a Create that is while no other copy is under way.
+    /// allow one. Of a Create that is while no other copy is under way, and without use.
     pub(super) fn copy(&mut self, copy: Copy) -> Vec<u8> {
         let is_later = copy.is_marked && copy.number.is_multiple_of(4);
         let has_indicator = copy.is_marked && copy.number.is_multiple_of(2);
@@ -109,7 +109,9 @@ impl Message {
         let now = || time_stamp(clock::wall_ms());
         let time = match self.words.kind {
             Kind::Initial => {
-                if is_later && copy.is_alone && self.later.is_none() {
+                // With use, a session that had ended meanwhile would be charged twice.
+                let may_be_later = copy.is_alone && self.words.used() == 0;
+                if is_later && may_be_later && self.later.is_none() {
                     self.later = Some(now());
                 }
                 self.later.clone()
@@ -162,13 +164,14 @@ mod tests {
 
     fn message(kind: Kind, charging_id: u32) -> Message {
         let octets = Some(Quantity::Octets(7));
+        let used = octets.filter(|_| kind != Kind::Initial);
         let words = Words {
             host: "smf".to_owned(),
             subscriber: Subscriber::Imsi("1".to_owned()),
             session: "s".to_owned(),
             kind,
             number: 3,
-            parts: vec![Part { rating_group: 10, used: octets, asked: octets, ..Part::default() }],
+            parts: vec![Part { rating_group: 10, used, asked: octets, ..Part::default() }],
             refund: Vec::new(),
         };
         Message::new(1, &words, Resource::new(charging_id), FIRST_MS)
