@@ -1,7 +1,7 @@
 //! Problems of Nchf: the causes of TS 29.500 clause 5.2.7.2 beside those of TS 32.291 clause 6.1.7.
 
 use crate::charging::open;
-use crate::charging_nchf::{RESOURCES, bucket, post, request, sessions, subscriber};
+use crate::charging_nchf::{RESOURCES, request, subscriber};
 use crate::node::keeping;
 use crate::store::Store;
 use crate::support::{Door, Reply};
@@ -85,17 +85,4 @@ fn paths_beside_the_resources_are_told_apart() {
     // A body of another type is no message with a wrong form.
     let text = door.ask(RESOURCES, &[("Content-Type", "text/plain")], "text");
     assert_problem(&text, 415, &Value::Null);
-}
-
-#[test]
-fn a_copy_of_a_create_whose_use_left_nothing_is_denied_as_it_was() {
-    let (_nodes, door) = open();
-    subscriber(&door);
-    let usage = json!([{"ratingGroup": 10, "requestedUnit": {"totalVolume": 10},
-        "usedUnitContainer": [{"localSequenceNumber": 1, "totalVolume": 5_000_000}]}]);
-    for _ in 0..2 {
-        let denied = post(&door, RESOURCES.trim_start_matches("POST "), &request(0, 0, &usage));
-        assert_problem(&denied, 403, &json!("QUOTA_LIMIT_REACHED"));
-    }
-    assert_eq!((bucket(&door, "data", "consumed"), sessions(&door)), (5_000_000, 0));
 }
