@@ -77,11 +77,11 @@ pub(crate) fn unknown_path(path: &str) -> Problem {
         let why = format!(
             "no such resource: {resources}, and /update and /release below a ChargingDataRef"
         );
-        let problem = Problem::new(StatusCode::NOT_FOUND, "Not Found", why);
+        let problem = Problem::new(StatusCode::NOT_FOUND, "Not Found", why).at(path);
         return with_cause(problem, "RESOURCE_URI_STRUCTURE_NOT_FOUND");
     }
     let why = "this service or version is not here: nchf-convergedcharging, v2 and v3, is";
-    with_cause(Problem::bad_request(why), "INVALID_API")
+    with_cause(Problem::bad_request(why).at(path), "INVALID_API")
 }
 
 /// Returns the problem for a request that found no account, or that the store did not carry out.
