@@ -19,8 +19,8 @@ const ACCOUNTS_MAX: usize = 10_000;
 const READS_MAX: usize = 32;
 /// Most open sessions of an account: each is read.
 const SESSIONS_MAX: usize = 256;
-/// Longest delay before a notice. With several doors before a store all see the event; the first one to act makes the
-/// others superfluous.
+/// Longest delay before a notice. Of doors that are equally near to the session, the first to act makes the others
+/// superfluous.
 const DELAY_MAX: Duration = Duration::from_millis(200);
 /// How much later a door acts that is not near to the session: the client has asked by then.
 const FAR_DELAY: Duration = Duration::from_secs(2);
