@@ -24,6 +24,7 @@ mod restore;
 mod serve;
 mod server_address;
 mod shell;
+mod ship;
 mod size;
 mod snapshot;
 mod state;
@@ -148,6 +149,11 @@ enum Command {
     /// Each of its nodes has a copy of the log: docs/replication.md.
     Replica(replica::Replica),
 
+    /// Deliver the events of a store to files, brokers and services.
+    ///
+    /// Each committed event, in order per account. The position is kept with what was delivered.
+    Ship(Box<ship::Ship>),
+
     /// Copy everything of a store to another one, or to a file.
     ///
     /// Either may be a `scurry serve` or a Valkey Cluster. Accounts go with their sessions and all
@@ -209,6 +215,7 @@ fn run(command: Command, given: &ArgMatches) -> anyhow::Result<ExitCode> {
         Command::Snapshot(snapshot) => snapshot.run(),
         Command::Cluster(cluster) => cluster.run(),
         Command::Replica(replica) => replica.run(),
+        Command::Ship(ship) => ship.run(),
         Command::Export(export) => export.run(),
         Command::Import(import) => import.run(),
         Command::Completions(completions) => completions.run(CommandLine::command()),

@@ -48,7 +48,9 @@ pub fn decode_events(value: &Value) -> Result<Events, CallError> {
 
 fn events(map: &Value) -> Option<Events> {
     let position = |name| Position::parse(bytes(field(map, name)?)?);
+    let store = str::from_utf8(bytes(field(map, "store")?)?).ok()?;
     Some(Events {
+        store: u64::from_str_radix(store, 16).ok()?,
         events: each(field(map, "events")?, event)?,
         next: position("next")?,
         oldest: position("oldest")?,

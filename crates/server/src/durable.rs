@@ -187,7 +187,7 @@ impl Durable {
         );
         let maintenance = MaintenanceThread::start(log.core, state, bell.clone())?;
         let snapshots = Snapshots::new(log, retention.snapshot_log_bytes, logged_bytes);
-        let events = Events::start((log, start.generation), for_events, bell.clone())?;
+        let events = Events::start((log, start.store, start.generation), for_events, bell.clone())?;
         let durable = Durable::with(commits, sink, Some(maintenance), snapshots);
         Ok((shard, Durable { events: Some(events), shortage, clock: Some(clock), ..durable }))
     }
@@ -209,7 +209,7 @@ impl Durable {
         let state = MaintenanceState::new(for_maintenance, maintenance_reach, None, clock);
         let maintenance = MaintenanceThread::start(log.core, state, bell.clone())?;
         let snapshots = Snapshots::new(log, start.retention.snapshot_log_bytes, logged_bytes);
-        let events = Events::start((log, start.generation), for_events, bell.clone())?;
+        let events = Events::start((log, start.store, start.generation), for_events, bell.clone())?;
         let commits = Commits::new(durability, next - 1);
         let sink = BatchSink::Group(Box::new(GroupCore::new(end, log)));
         let durable = Durable::with(commits, sink, Some(maintenance), snapshots);

@@ -28,6 +28,8 @@ pub enum FollowFrom {
 /// Committed events, each once and in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Events {
+    /// The random number that identifies the store and its copies.
+    pub store: u64,
     /// The events. The first is `missed` if the position of the read is no longer kept.
     pub events: Vec<Event<'static>>,
     /// Where the next read begins. A follower stores it together with the effects of the events.

@@ -158,7 +158,7 @@ impl Service for StandIn {
         };
         // A store under load: there are always commits behind the last one that was read.
         let (next, oldest, end) = (position(1), position(1), position(100));
-        Box::pin(async move { reply.map(|events| Events { events, next, oldest, end }) })
+        Box::pin(async move { reply.map(|events| Events { store: 1, events, next, oldest, end }) })
     }
 }
 

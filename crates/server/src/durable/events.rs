@@ -21,6 +21,7 @@ use std::sync::mpsc;
 /// The log that positions belong to.
 #[derive(Clone, Copy, Debug)]
 struct Log {
+    store: u64,
     generation: u32,
     thread: u16,
 }
@@ -51,13 +52,13 @@ pub(crate) struct Events {
 impl Events {
     /// Starts the thread, which rings the bell when it has read.
     pub(crate) fn start(
-        (log, generation): (LogId, u32),
+        (log, store, generation): (LogId, u64, u32),
         directory: Directory,
         bell: Arc<CoreWaker>,
     ) -> io::Result<Events> {
         let (jobs, work) = mpsc::channel();
         let (tell, done) = mpsc::channel();
-        let own = Log { generation, thread: u16::try_from(log.core).unwrap_or(u16::MAX) };
+        let own = Log { store, generation, thread: u16::try_from(log.core).unwrap_or(u16::MAX) };
         reading::start((log, own), directory, work, tell, bell)?;
         Ok(Events {
             log: own,

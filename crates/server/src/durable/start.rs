@@ -63,6 +63,8 @@ pub(crate) struct CoreStart {
     /// Bytes of the log after the snapshot that was used.
     pub(crate) logged_bytes: u64,
     pub(crate) durability: Durability,
+    /// The random number that identifies the store and its copies.
+    pub(crate) store: u64,
     /// Generation of the log, the first part of event positions.
     pub(crate) generation: u32,
     /// One for the log, one for the maintenance thread, and one for readers of events.
@@ -199,6 +201,7 @@ pub(crate) fn open(
             next,
             logged_bytes,
             durability: plan.durability,
+            store: opened.manifest.store,
             generation: opened.manifest.generation_of_events(),
             directories: [directory()?, directory()?, directory()?],
             reaches: [reach(), reach()],

@@ -166,6 +166,7 @@ fn open_node(
             next: files.committed().sequence.next().get(),
             logged_bytes,
             durability: plan.durability,
+            store: manifest.store,
             generation: manifest.generation_of_events(),
             directories: [directory()?, directory()?, directory()?],
             reaches: [reach(), reach()],

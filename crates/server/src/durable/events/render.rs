@@ -11,7 +11,9 @@ use std::borrow::Cow;
 /// Writes the map of a reply, up to the array of events.
 pub(super) fn head(reply: &mut Reply<'_>, log: Log, read: &Read, durable: u64) {
     let text = |at: EventAt| log.position(at).to_string();
-    reply.map(4);
+    reply.map(5);
+    reply.text("store");
+    reply.text(&format!("{:016x}", log.store));
     reply.text("next");
     reply.text(&text(read.next));
     reply.text("oldest");

@@ -1,0 +1,63 @@
+//! `scurry ship`: delivers the events of a store to files, brokers and services.
+
+mod files;
+mod source;
+mod tell;
+
+use crate::log::Log;
+use anyhow::{Context, Result};
+use clap::{Args, Subcommand};
+use scurry_ship::{Measures, Sink, ship};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use source::SourceOptions;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use tell::Teller;
+
+const EXAMPLES: &str = "Examples:
+  scurry ship files events --from 127.0.0.1:6389
+  scurry ship files events --from 10.0.0.1:6389,10.0.0.2:6389,10.0.0.3:6389 --event debited --event settled
+  scurry ship files events --from 127.0.0.1:6389 --once
+
+The position is kept with what was delivered: start it again, anywhere, and it goes on where it ended. docs/ship.md has
+all destinations.";
+
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Ship {
+    #[command(subcommand)]
+    to: Destination,
+}
+
+#[derive(Debug, Subcommand)]
+enum Destination {
+    /// Write files of JSON lines or Protobuf, each event once.
+    Files(files::ToFiles),
+}
+
+impl Ship {
+    pub(crate) fn run(self) -> Result<()> {
+        match self.to {
+            Destination::Files(to) => to.run(),
+        }
+    }
+}
+
+/// Ships events to a sink until they are all delivered, or a signal asks to end.
+fn deliver(source: &SourceOptions, flush_ms: u64, mut sink: Box<dyn Sink>) -> Result<()> {
+    let _log = Log::start(source.log.0).context("cannot start the log")?;
+    let ends = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        signal_hook::flag::register_conditional_shutdown(signal, 1, Arc::clone(&ends))
+            .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&ends)))
+            .context("cannot wait for signals")?;
+    }
+    let shipping = source.shipping(flush_ms)?;
+    let store = source.store();
+    let measures = Arc::new(Measures::default());
+    let teller = Teller::start(Arc::clone(&measures));
+    let outcome = ship(&store, &mut *sink, &shipping, &measures, &ends);
+    teller.end();
+    outcome?;
+    Ok(())
+}

@@ -1,0 +1,119 @@
+//! Options that all destinations share: which store, which events, in which form.
+
+use crate::option_values::{Level, Number};
+use anyhow::{Result, bail};
+use clap::{Args, ValueEnum};
+use scurry_engine::Event;
+use scurry_service::Service;
+use scurry_ship::{Begin, Filter, Form, Shipping};
+use scurry_stores::RespStore;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How long the store may take to answer.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+#[derive(Args, Debug)]
+pub(crate) struct SourceOptions {
+    /// The store: a Scurry server, or all nodes of a group
+    #[arg(long, value_name = "HOST:PORT,...", value_delimiter = ',', required = true)]
+    from: Vec<String>,
+
+    /// User of the store, who has the role read; without one the password is that of the default user
+    #[arg(long, value_name = "NAME", requires = "password")]
+    user: Option<String>,
+
+    /// Password of the store. Prefer the environment: a command line can be read by every user of the machine
+    #[arg(long, value_name = "PASSWORD", env = "SCURRY_PASSWORD", hide_env_values = true)]
+    password: Option<String>,
+
+    /// Ship events of this name only; may be given several times [default: all]
+    #[arg(long = "event", value_name = "NAME")]
+    events: Vec<String>,
+
+    /// Ship events of this unit only, and those without a unit; may be given several times [default: all]
+    #[arg(long = "unit", value_name = "UNIT")]
+    units: Vec<String>,
+
+    /// Ship events of accounts whose ids begin with this
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
+    account_prefix: String,
+
+    /// Form of the events
+    #[arg(long, value_name = "FORM", default_value = "json")]
+    format: FormOption,
+
+    /// Where to begin if the destination has no events of this store yet
+    #[arg(long, value_name = "WHERE", default_value = "oldest")]
+    begin: BeginOption,
+
+    /// Longest time from an event to its delivery, milliseconds [default: 60000 for files, else 100]
+    #[arg(long, value_name = "MS")]
+    flush_ms: Option<Number<u64, 1, 86_400_000>>,
+
+    /// End when the events that there are now are delivered; fail at the first error instead of trying again
+    #[arg(long)]
+    once: bool,
+
+    /// Level of the log on stderr: off, error, warn, info, debug or trace
+    #[arg(long, value_name = "LEVEL", default_value = "info")]
+    pub(super) log: Level,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum FormOption {
+    /// Objects of JSON
+    Json,
+    /// Messages of Protobuf
+    Protobuf,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum BeginOption {
+    /// At the oldest event that the store keeps
+    Oldest,
+    /// At the next event
+    Newest,
+}
+
+impl SourceOptions {
+    /// Returns the form of the events.
+    pub(super) fn form(&self) -> Form {
+        match self.format {
+            FormOption::Json => Form::Json,
+            FormOption::Protobuf => Form::Protobuf,
+        }
+    }
+
+    /// Returns what is shipped.
+    pub(super) fn shipping(&self, flush_ms: u64) -> Result<Shipping> {
+        let mut names = Vec::new();
+        for name in &self.events {
+            match Event::WORDS.into_iter().find(|word| word == name) {
+                Some(word) => names.push(word),
+                None => bail!("no event is called {name}: {}", Event::WORDS.join(" ")),
+            }
+        }
+        let flush_ms = self.flush_ms.map_or(flush_ms, |ms| ms.0);
+        Ok(Shipping {
+            filter: Filter {
+                names,
+                units: self.units.clone(),
+                account_prefix: self.account_prefix.clone(),
+            },
+            form: self.form(),
+            begin: match self.begin {
+                BeginOption::Oldest => Begin::Oldest,
+                BeginOption::Newest => Begin::Newest,
+            },
+            flush_every: Duration::from_millis(flush_ms),
+            once: self.once,
+        })
+    }
+
+    /// Returns the store.
+    pub(super) fn store(&self) -> Arc<dyn Service> {
+        let (user, password) = (self.user.clone(), self.password.clone());
+        Arc::new(RespStore::new(self.from.clone(), user, password, PATIENCE))
+    }
+}

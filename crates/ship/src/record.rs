@@ -1,0 +1,348 @@
+//! An event as a record with typed fields, the same in JSON, Protobuf and tables.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use scurry_service::{Event, EventField, EventId};
+use serde::{Serialize, Serializer};
+use std::collections::BTreeMap;
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+
+/// An event. docs/events.md has the meaning of the fields; those without a value are left out of JSON. Amounts are minor
+/// units.
+#[derive(Clone, PartialEq, Serialize, prost::Message)]
+pub struct Record {
+    /// Position of the event in its store, the same each time when it is read.
+    #[prost(string, tag = "1")]
+    pub id: String,
+    /// The store, 16 hexadecimal digits.
+    #[prost(string, tag = "2")]
+    pub store: String,
+    /// Time of the commit, ms since 1970 UTC. In JSON `time`, a date of RFC 3339. 0 for `missed`.
+    #[prost(int64, tag = "3")]
+    #[serde(rename = "time", serialize_with = "date", skip_serializing_if = "is_zero")]
+    pub time_ms: i64,
+    /// Name of the event.
+    #[prost(string, tag = "4")]
+    pub event: String,
+    /// Account id; empty for an event of the whole store.
+    #[prost(string, tag = "5")]
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub account: String,
+    /// Version of the account after the commit.
+    #[prost(uint64, optional, tag = "6")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<u64>,
+    /// Identities of the account by their kinds.
+    #[prost(btree_map = "string, string", tag = "7")]
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub identities: BTreeMap<String, String>,
+    /// Transaction id.
+    #[prost(string, optional, tag = "8")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transaction: Option<String>,
+    /// Session id.
+    #[prost(string, optional, tag = "9")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// Request number.
+    #[prost(uint32, optional, tag = "10")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub request: Option<u32>,
+    /// DATA of the session: opaque bytes of its client. In JSON base64.
+    #[prost(bytes = "vec", optional, tag = "11")]
+    #[serde(serialize_with = "base64", skip_serializing_if = "Option::is_none")]
+    pub data: Option<Vec<u8>>,
+    /// Key of the item.
+    #[prost(string, optional, tag = "12")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub item: Option<String>,
+    /// Place of the item in its session, from 0.
+    #[prost(uint32, optional, tag = "13")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub item_no: Option<u32>,
+    /// Name of the bucket.
+    #[prost(string, optional, tag = "14")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bucket: Option<String>,
+    /// Number of the bucket, never reused in the account.
+    #[prost(uint32, optional, tag = "15")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bucket_no: Option<u32>,
+    /// Unit of the amounts.
+    #[prost(string, optional, tag = "16")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unit: Option<String>,
+    /// Amount of a movement, of a limit, or of use that could not be debited.
+    #[prost(int64, optional, tag = "17")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub amount: Option<i64>,
+    /// Amount added to available.
+    #[prost(int64, optional, tag = "18")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub change: Option<i64>,
+    /// Amount added to held.
+    #[prost(int64, optional, tag = "19")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub held_change: Option<i64>,
+    /// Available after the commit.
+    #[prost(int64, optional, tag = "20")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub available: Option<i64>,
+    /// Held after the commit.
+    #[prost(int64, optional, tag = "21")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub held: Option<i64>,
+    /// Amount that was asked for and denied.
+    #[prost(int64, optional, tag = "22")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub requested: Option<i64>,
+    /// Result of a denial.
+    #[prost(string, optional, tag = "23")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
+    /// Cause of a denial.
+    #[prost(string, optional, tag = "24")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cause: Option<String>,
+    /// Time at which a limit allows what it denied, ms since 1970 UTC.
+    #[prost(int64, optional, tag = "25")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub allowed_at: Option<i64>,
+    /// Reported use, or what a limit has used.
+    #[prost(int64, optional, tag = "26")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub used: Option<i64>,
+    /// Part of reported use that could not be debited.
+    #[prost(int64, optional, tag = "27")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub uncollected: Option<i64>,
+    /// Status of the account.
+    #[prost(string, optional, tag = "28")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<String>,
+    /// Kind of an identity.
+    #[prost(string, optional, tag = "29")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+    /// Value of an identity; empty where it is removed.
+    #[prost(string, optional, tag = "30")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub value: Option<String>,
+    /// Priority of a bucket.
+    #[prost(int64, optional, tag = "31")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub priority: Option<i64>,
+    /// Begin of a bucket's validity, ms since 1970 UTC.
+    #[prost(int64, optional, tag = "32")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub valid_from: Option<i64>,
+    /// End of a bucket's validity, ms since 1970 UTC. None for no end.
+    #[prost(int64, optional, tag = "33")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub valid_to: Option<i64>,
+    /// Lowest amount of a bucket.
+    #[prost(int64, optional, tag = "34")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub floor: Option<i64>,
+    /// Keys of the items that a bucket is for, with spaces between; empty for all.
+    #[prost(string, optional, tag = "35")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub items: Option<String>,
+    /// Name of a counter.
+    #[prost(string, optional, tag = "36")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub counter: Option<String>,
+    /// Value of a counter.
+    #[prost(int64, optional, tag = "37")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub count: Option<i64>,
+    /// Name of a limit.
+    #[prost(string, optional, tag = "38")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<String>,
+    /// Percentage of a limit that was reached: 80 or 100.
+    #[prost(uint32, optional, tag = "39")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub percent: Option<u32>,
+    /// Threshold that available has crossed.
+    #[prost(int64, optional, tag = "40")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub threshold: Option<i64>,
+    /// First position that was missed.
+    #[prost(string, optional, tag = "41")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
+    /// Position after those that were missed.
+    #[prost(string, optional, tag = "42")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to: Option<String>,
+    /// Time at which the session began, ms since 1970 UTC.
+    #[prost(int64, optional, tag = "43")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub opened: Option<i64>,
+}
+
+impl Record {
+    /// Returns the record of an event of a store. Fields that this version does not know are left out.
+    pub fn of_event(store: &str, event: Event<'static>) -> Record {
+        let Event { id, commit, name, fields } = event;
+        let mut record = Record {
+            id: id.to_string(),
+            store: store.to_owned(),
+            event: name.into_owned(),
+            ..Record::default()
+        };
+        if let Some(commit) = commit {
+            record.time_ms = commit.time.0;
+            record.account = text(commit.account.into_owned());
+        }
+        if let EventId::Missed { from, to } = id {
+            (record.from, record.to) = (Some(from.to_string()), Some(to.to_string()));
+        }
+        for (name, value) in fields {
+            match value {
+                EventField::Bytes(bytes) => record.set_bytes(&name, bytes.into_owned()),
+                EventField::Number(number) => record.set_number(&name, number),
+                EventField::Nothing => {}
+            }
+        }
+        record
+    }
+
+    fn set_bytes(&mut self, name: &str, bytes: Vec<u8>) {
+        if name == "data" {
+            self.data = Some(bytes);
+            return;
+        }
+        if let Some(kind) = name.strip_prefix("identity.") {
+            self.identities.insert(kind.to_owned(), text(bytes));
+            return;
+        }
+        let field = match name {
+            "transaction" => &mut self.transaction,
+            "session" => &mut self.session,
+            "item" => &mut self.item,
+            "bucket" => &mut self.bucket,
+            "unit" => &mut self.unit,
+            "code" => &mut self.code,
+            "cause" => &mut self.cause,
+            "status" => &mut self.status,
+            "kind" => &mut self.kind,
+            "value" => &mut self.value,
+            "items" => &mut self.items,
+            "counter" => &mut self.counter,
+            "limit" => &mut self.limit,
+            _ => return,
+        };
+        *field = Some(text(bytes));
+    }
+
+    fn set_number(&mut self, name: &str, number: i64) {
+        let field = match name {
+            "amount" => &mut self.amount,
+            "change" => &mut self.change,
+            "held_change" => &mut self.held_change,
+            "available" => &mut self.available,
+            "held" => &mut self.held,
+            "requested" => &mut self.requested,
+            "allowed_at" => &mut self.allowed_at,
+            "used" => &mut self.used,
+            "uncollected" => &mut self.uncollected,
+            "priority" => &mut self.priority,
+            "valid_from" => &mut self.valid_from,
+            "valid_to" => &mut self.valid_to,
+            "floor" => &mut self.floor,
+            "value" => &mut self.count,
+            "threshold" => &mut self.threshold,
+            "opened" => &mut self.opened,
+            "item" => return self.item = Some(number.to_string()),
+            "version" => return self.version = u64::try_from(number).ok(),
+            "request" => return self.request = u32::try_from(number).ok(),
+            "item_no" => return self.item_no = u32::try_from(number).ok(),
+            "bucket_no" => return self.bucket_no = u32::try_from(number).ok(),
+            "percent" => return self.percent = u32::try_from(number).ok(),
+            _ => return,
+        };
+        *field = Some(number);
+    }
+}
+
+/// Returns an id as text. Bytes that are not UTF-8 are shown as `\xNN`.
+fn text(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes).unwrap_or_else(|error| {
+        let mut text = String::new();
+        for chunk in error.as_bytes().utf8_chunks() {
+            text.push_str(chunk.valid());
+            chunk.invalid().iter().for_each(|byte| text.push_str(&format!("\\x{byte:02x}")));
+        }
+        text
+    })
+}
+
+fn date<S: Serializer>(time_ms: &i64, serializer: S) -> Result<S::Ok, S::Error> {
+    let nanos = i128::from(*time_ms) * 1_000_000;
+    let date = OffsetDateTime::from_unix_timestamp_nanos(nanos).ok();
+    match date.and_then(|date| date.format(&Rfc3339).ok()) {
+        Some(date) => serializer.serialize_str(&date),
+        // After the year 9999, which the ledger's clock allows.
+        None => serializer.serialize_i64(*time_ms),
+    }
+}
+
+fn base64<S: Serializer>(data: &Option<Vec<u8>>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&STANDARD.encode(data.as_deref().unwrap_or_default()))
+}
+
+fn is_zero(number: &i64) -> bool {
+    *number == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Form, encode};
+    use prost::Message;
+    use scurry_ledger::Time;
+    use scurry_service::{EventCommit, Position};
+
+    fn debited() -> Event<'static> {
+        let at = Position { generation: 1, thread: 0, sequence: 7, index: 2 };
+        Event {
+            id: EventId::At(at),
+            commit: Some(EventCommit {
+                time: Time(1_795_298_403_119),
+                account: b"al\xffice"[..].into(),
+            }),
+            name: "debited".into(),
+            fields: vec![
+                ("transaction".into(), EventField::Bytes(b"t1"[..].into())),
+                ("item".into(), EventField::Number(100)),
+                ("amount".into(), EventField::Number(-5)),
+                ("valid_to".into(), EventField::Nothing),
+                ("data".into(), EventField::Bytes(vec![0, 255].into())),
+                ("identity.msisdn".into(), EventField::Bytes(b"49123"[..].into())),
+                ("of a later version".into(), EventField::Number(1)),
+            ],
+        }
+    }
+
+    #[test]
+    fn json_has_the_fields_that_an_event_has() {
+        let record = Record::of_event("00c0ffee00c0ffee", debited());
+        let mut out = Vec::new();
+        encode(&record, Form::Json, &mut out);
+        assert_eq!(
+            String::from_utf8(out).expect("JSON"),
+            r#"{"id":"1.0:7-2","store":"00c0ffee00c0ffee","time":"2026-11-21T22:00:03.119Z","event":"debited","account":"al\\xffice","identities":{"msisdn":"49123"},"transaction":"t1","data":"AP8=","item":"100","amount":-5}"#
+        );
+    }
+
+    #[test]
+    fn protobuf_has_the_same() {
+        let record = Record::of_event("00c0ffee00c0ffee", debited());
+        let mut out = Vec::new();
+        encode(&record, Form::Protobuf, &mut out);
+        assert_eq!(Record::decode(&*out).expect("a message"), record);
+    }
+}

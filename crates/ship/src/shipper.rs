@@ -1,0 +1,235 @@
+//! The loop between a store and a sink.
+
+use crate::reader::{self, Begin, News};
+use crate::{
+    Delivery, Filter, Form, Measures, Positions, Record, Sink, SinkError, StoreId, encode,
+};
+use scurry_service::{CallError, Event, EventId, Position, Refusal, Service};
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::thread;
+use std::time::{Duration, Instant};
+use thiserror::Error;
+use tokio::runtime::{Builder, Handle};
+
+/// Longest pause between two tries, after failures.
+const PAUSE_MAX: Duration = Duration::from_secs(10);
+/// How often the shipper looks whether it is to end, while it waits.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// What is shipped, and how.
+#[derive(Clone, Debug)]
+pub struct Shipping {
+    /// Which events.
+    pub filter: Filter,
+    /// Form of the payload.
+    pub form: Form,
+    /// Where reading begins if the sink has nothing yet.
+    pub begin: Begin,
+    /// Longest time from an event to the flush after it.
+    pub flush_every: Duration,
+    /// Whether to end when the events that there were at the begin are delivered, and at the first failure.
+    pub once: bool,
+}
+
+/// Why shipping has ended before it was told to.
+#[derive(Debug, Error)]
+pub enum ShipError {
+    /// The store cannot be read.
+    #[error("the events of the store cannot be read: {0}")]
+    Store(CallError),
+    /// The sink does not take the events.
+    #[error("{0}")]
+    Sink(SinkError),
+    /// No thread can be started.
+    #[error("no thread can be started for reading: {0}")]
+    Thread(#[from] io::Error),
+    /// The log of the store does not have a position that the sink has.
+    #[error(
+        "the sink is at position {position} of store {store}, and the store says: {refusal}. If it was restored, ship \
+         into a new place"
+    )]
+    Ahead {
+        /// The store.
+        store: StoreId,
+        /// The positions of the sink.
+        position: Positions,
+        /// What the store says.
+        refusal: Refusal,
+    },
+}
+
+/// Ships events until `ends` is set.
+pub fn ship(
+    store: &Arc<dyn Service>,
+    sink: &mut dyn Sink,
+    shipping: &Shipping,
+    measures: &Measures,
+    ends: &AtomicBool,
+) -> Result<(), ShipError> {
+    // Connections of the store live on it, through all attempts.
+    let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+    let mut failures = 0_u32;
+    loop {
+        let begun = measures.events();
+        let outcome = attempt(runtime.handle(), store, sink, shipping, measures, ends);
+        if measures.events() > begun {
+            failures = 0;
+        }
+        let error = match outcome {
+            Ok(()) => return Ok(()),
+            Err(error) if shipping.once || !passes(&error) => return Err(error),
+            Err(error) => error,
+        };
+        measures.note_failure();
+        let pause = Duration::from_millis(100).saturating_mul(1 << failures.min(10)).min(PAUSE_MAX);
+        failures += 1;
+        tracing::warn!("{error}; trying again in {} ms", pause.as_millis());
+        let until = Instant::now() + pause;
+        while Instant::now() < until {
+            if ends.load(Ordering::Relaxed) {
+                return Ok(());
+            }
+            thread::sleep(LOOK.min(pause));
+        }
+    }
+}
+
+fn passes(error: &ShipError) -> bool {
+    match error {
+        ShipError::Store(_) => true,
+        ShipError::Sink(error) => matches!(error, SinkError::Unavailable(_)),
+        ShipError::Thread(_) | ShipError::Ahead { .. } => false,
+    }
+}
+
+/// Ships events until `ends` is set, or something fails.
+fn attempt(
+    runtime: &Handle,
+    store: &Arc<dyn Service>,
+    sink: &mut dyn Sink,
+    shipping: &Shipping,
+    measures: &Measures,
+    ends: &AtomicBool,
+) -> Result<(), ShipError> {
+    let id = runtime.block_on(reader::identify(&**store)).map_err(ShipError::Store)?;
+    let reached = sink.resume(id).map_err(ShipError::Sink)?;
+    let names = shipping.filter.asked();
+    let reader =
+        reader::start(runtime.clone(), Arc::clone(store), reached.clone(), shipping.begin, names)?;
+    let mut run = Run {
+        sink,
+        shipping,
+        measures,
+        id: id.to_string(),
+        reached,
+        pending_len: 0,
+        pending_since: None,
+        payload: Vec::new(),
+    };
+    run.follow(reader.news(), ends)
+}
+
+/// One attempt.
+struct Run<'a> {
+    sink: &'a mut dyn Sink,
+    shipping: &'a Shipping,
+    measures: &'a Measures,
+    id: String,
+    /// Positions that the sink has been given the events up to.
+    reached: Positions,
+    /// Bytes of payload that are not flushed.
+    pending_len: usize,
+    /// When the first of the events or positions that are not flushed came.
+    pending_since: Option<Instant>,
+    payload: Vec<u8>,
+}
+
+impl Run<'_> {
+    fn follow(&mut self, news: &Receiver<News>, ends: &AtomicBool) -> Result<(), ShipError> {
+        loop {
+            let due = self.pending_since.map(|since| since + self.shipping.flush_every);
+            if due.is_some_and(|due| due <= Instant::now()) {
+                self.flush()?;
+            }
+            if ends.load(Ordering::Relaxed) {
+                return self.flush();
+            }
+            match news.recv_timeout(LOOK) {
+                Ok(News::Read(events)) => {
+                    self.measures.note_read(&events);
+                    let next = events.next;
+                    for event in events.events {
+                        self.append(event, next)?;
+                    }
+                    self.reached.set(next);
+                    self.pending_since.get_or_insert_with(Instant::now);
+                    if self.pending_len >= self.sink.flush_len() {
+                        self.flush()?;
+                    }
+                }
+                Ok(News::AtEnd) if self.shipping.once => return self.flush(),
+                Ok(News::AtEnd) | Err(RecvTimeoutError::Timeout) => {}
+                Ok(News::Failed(error)) => {
+                    // What was read is delivered all the same.
+                    self.flush()?;
+                    return Err(self.fault(error));
+                }
+                Err(RecvTimeoutError::Disconnected) => {
+                    let error = CallError::Unknown("the reader of events has ended".to_owned());
+                    return Err(ShipError::Store(error));
+                }
+            }
+        }
+    }
+
+    fn append(&mut self, event: Event<'static>, next: Position) -> Result<(), ShipError> {
+        let at = match event.id {
+            EventId::At(at) | EventId::Crossing { at, .. } => at,
+            EventId::Missed { from, to } => {
+                tracing::warn!("the store no longer keeps the events from {from} to {to}");
+                self.measures.note_missed();
+                // What follows may be of another log: the sink has it apart from what it had before.
+                self.flush()?;
+                to
+            }
+        };
+        debug_assert!(at.thread == next.thread, "a read is of one thread");
+        let record = Record::of_event(&self.id, event);
+        if !self.shipping.filter.takes(&record) {
+            return Ok(());
+        }
+        encode(&record, self.shipping.form, &mut self.payload);
+        let delivery = Delivery { record: &record, payload: &self.payload, at };
+        self.sink.append(&delivery).map_err(ShipError::Sink)?;
+        self.pending_len += self.payload.len();
+        self.measures.note_event(self.payload.len(), record.time_ms);
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<(), ShipError> {
+        if self.pending_since.take().is_some() {
+            self.sink.flush(&self.reached).map_err(ShipError::Sink)?;
+            self.pending_len = 0;
+            self.measures.note_flush();
+        }
+        Ok(())
+    }
+
+    fn fault(&self, error: CallError) -> ShipError {
+        match error {
+            CallError::Refused(refusal @ Refusal::Store(_))
+                if refusal.to_string().contains("is ahead of the events") =>
+            {
+                ShipError::Ahead {
+                    store: self.reached.store(),
+                    position: self.reached.clone(),
+                    refusal,
+                }
+            }
+            error => ShipError::Store(error),
+        }
+    }
+}

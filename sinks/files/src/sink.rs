@@ -1,0 +1,125 @@
+//! The sink.
+
+use crate::directory::fault;
+use crate::{Directory, FileName, Kind, Lines};
+use scurry_service::Position;
+use scurry_ship::{Delivery, Form, Positions, Sink, SinkError, StoreId};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io;
+use std::path::PathBuf;
+
+/// Writes one file.
+pub trait FileWriter: Send {
+    /// Adds an event.
+    fn write(&mut self, delivery: &Delivery<'_>) -> io::Result<()>;
+
+    /// Writes what is left, and returns the file, which is not synced.
+    fn finish(self: Box<Self>) -> io::Result<File>;
+}
+
+/// What the files contain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layout {
+    /// Payloads one after the other.
+    Payloads(Form),
+}
+
+/// Ships events to files of a directory.
+pub struct FileSink {
+    path: PathBuf,
+    layout: Layout,
+    flush_len: usize,
+    directory: Option<Directory>,
+    reached: Option<Positions>,
+    /// Files that are not complete, by thread.
+    open: BTreeMap<u16, OpenFile>,
+}
+
+struct OpenFile {
+    name: FileName,
+    writer: Box<dyn FileWriter>,
+}
+
+const EVENTS: Kind = Kind("events");
+
+impl FileSink {
+    /// Returns a sink for this directory. A file is complete when it has this many bytes of payload, or at the time of
+    /// the next flush.
+    pub fn new(path: PathBuf, layout: Layout, flush_len: usize) -> FileSink {
+        FileSink { path, layout, flush_len, directory: None, reached: None, open: BTreeMap::new() }
+    }
+
+    fn fault(&self, error: &io::Error) -> SinkError {
+        fault(&self.path, error)
+    }
+
+    /// Begins the file of a thread, at the position that is reached, or at this one if that is of an earlier log.
+    fn begin(&self, at: Position) -> io::Result<OpenFile> {
+        let (directory, reached) = (self.directory(), self.reached());
+        let known = reached.next(at.thread).filter(|next| next.generation == at.generation);
+        let from = known.unwrap_or(at);
+        let extension = match self.layout {
+            Layout::Payloads(form) => Lines::extension(form),
+        };
+        let extension = extension.to_owned();
+        let name = FileName { kind: EVENTS, store: reached.store(), from, to: from, extension };
+        let file = directory.begin(&name)?;
+        let writer = match self.layout {
+            Layout::Payloads(form) => Box::new(Lines::begin(file, form)),
+        };
+        Ok(OpenFile { name, writer })
+    }
+
+    fn directory(&self) -> &Directory {
+        self.directory.as_ref().expect("the sink was resumed")
+    }
+
+    fn reached(&self) -> &Positions {
+        self.reached.as_ref().expect("the sink was resumed")
+    }
+
+    fn complete(&mut self, reached: &Positions) -> io::Result<()> {
+        let open = std::mem::take(&mut self.open);
+        for (thread, OpenFile { name, writer }) in open {
+            let file = writer.finish()?;
+            let to = reached.next(thread).unwrap_or(name.to);
+            let complete = FileName { to, ..name.clone() };
+            self.directory().complete(&file, &name, &complete)?;
+        }
+        self.directory().sync()
+    }
+}
+
+impl Sink for FileSink {
+    fn resume(&mut self, store: StoreId) -> Result<Positions, SinkError> {
+        self.open.clear();
+        // The lock of an earlier attempt is given back first.
+        self.directory = None;
+        let directory = Directory::open(&self.path, EVENTS)?;
+        let reached = directory.reached(store)?;
+        self.directory = Some(directory);
+        self.reached = Some(reached.clone());
+        Ok(reached)
+    }
+
+    fn append(&mut self, delivery: &Delivery<'_>) -> Result<(), SinkError> {
+        let at = delivery.at;
+        if !self.open.contains_key(&at.thread) {
+            let open = self.begin(at).map_err(|error| self.fault(&error))?;
+            self.open.insert(at.thread, open);
+        }
+        let open = self.open.get_mut(&at.thread).expect("it was just opened");
+        open.writer.write(delivery).map_err(|error| fault(&self.path, &error))
+    }
+
+    fn flush(&mut self, reached: &Positions) -> Result<(), SinkError> {
+        self.complete(reached).map_err(|error| self.fault(&error))?;
+        self.reached = Some(reached.clone());
+        Ok(())
+    }
+
+    fn flush_len(&self) -> usize {
+        self.flush_len
+    }
+}
