@@ -1,5 +1,6 @@
 //! `scurry ship`: delivers the events of a store to files, brokers and services.
 
+mod backup;
 mod files;
 mod source;
 mod tell;
@@ -53,7 +54,7 @@ fn deliver(source: &SourceOptions, flush_ms: u64, mut sink: Box<dyn Sink>) -> Re
             .context("cannot wait for signals")?;
     }
     let shipping = source.shipping(flush_ms)?;
-    let store = source.store();
+    let store = source.store()?;
     let measures = Arc::new(Measures::default());
     let teller = Teller::start(Arc::clone(&measures));
     let outcome = ship(&store, &mut *sink, &shipping, &measures, &ends);

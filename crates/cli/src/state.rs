@@ -33,8 +33,7 @@ pub(crate) struct State {
     #[arg(long, value_name = "ID")]
     account: Option<String>,
 
-    /// Show each open hold of all accounts, one a line. Those of the sessions that have asked for nothing for the
-    /// longest time come first
+    /// Show each open hold of all accounts, one a line, the oldest first
     #[arg(long, conflicts_with_all = ["account", "position"])]
     holds: bool,
 
@@ -57,8 +56,6 @@ pub(crate) struct State {
 
 /// An open hold, with its account.
 struct AgedHold {
-    /// Time of the session's last request: a session has no time of its opening.
-    last_request: Time,
     account: Vec<u8>,
     hold: HoldView,
 }
@@ -93,7 +90,7 @@ impl State {
             writeln!(out, "{}", account_line(id.as_bytes(), &account, self.json))?;
             holds = holds_of(id.as_bytes(), &account);
         }
-        holds.sort_by(|a, b| (a.last_request, &a.account).cmp(&(b.last_request, &b.account)));
+        holds.sort_by(|a, b| (a.hold.opened, &a.account).cmp(&(b.hold.opened, &b.account)));
         for hold in holds.iter().take(self.count.unwrap_or(usize::MAX)) {
             writeln!(out, "{}", if self.json { hold.json() } else { hold.text() })?;
         }
@@ -124,27 +121,22 @@ impl State {
 fn holds_of(id: &[u8], account: &Account) -> Vec<AgedHold> {
     let page = SessionPage { after: b"", count: usize::MAX };
     let all = HoldsView::of_account(account, &page).holds.into_iter();
-    let aged = all.map(|hold| {
-        let session = account.session(hold.session.as_bytes());
-        let tcc_ms = session.map_or(0, |session| session.tcc_ms);
-        AgedHold { last_request: hold.deadline.plus_ms(-tcc_ms), account: id.to_vec(), hold }
-    });
-    aged.collect()
+    all.map(|hold| AgedHold { account: id.to_vec(), hold }).collect()
 }
 
 impl AgedHold {
     fn text(&self) -> String {
-        let HoldView { session, key, unit, bucket, amount, deadline } = &self.hold;
+        let HoldView { session, key, unit, bucket, amount, deadline, .. } = &self.hold;
         format!(
             "{}  {}  {session:?}  {key}  {bucket:?} {amount} {unit:?}, until {}",
-            time_text(self.last_request),
+            time_text(self.hold.opened),
             self.account.escape_ascii(),
             time_text(*deadline)
         )
     }
 
     fn json(&self) -> String {
-        let HoldView { session, key, unit, bucket, amount, deadline } = &self.hold;
+        let HoldView { session, key, unit, bucket, amount, deadline, opened, active } = &self.hold;
         let object = json!({
             "kind": "hold",
             "account": self.account.escape_ascii().to_string(),
@@ -153,7 +145,8 @@ impl AgedHold {
             "unit": unit.as_str(),
             "bucket": bucket.as_str(),
             "amount": amount,
-            "last_request_ms": self.last_request.0,
+            "opened_ms": opened.0,
+            "active_ms": active.0,
             "deadline_ms": deadline.0,
         });
         object.to_string()

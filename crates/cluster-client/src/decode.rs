@@ -155,6 +155,8 @@ fn account(map: &Value) -> Option<AccountView> {
                 id: session.id()?,
                 version: session.unsigned()?,
                 deadline: session.time()?,
+                opened: session.time()?,
+                active: session.time()?,
             })
         })?,
         // Few accounts have any.
@@ -238,6 +240,8 @@ fn session(map: &Value) -> Option<SessionView> {
             id: Id::new(bytes(field(map, "id")?)?)?,
             version: unsigned(field(map, "version")?)?,
             deadline: Time(integer(field(map, "deadline")?)?),
+            opened: Time(integer(field(map, "opened")?)?),
+            active: Time(integer(field(map, "active")?)?),
         },
         validity_ms: integer(field(map, "validity")?)?,
         tcc_ms: integer(field(map, "tcc")?)?,
@@ -276,6 +280,8 @@ fn holds(map: &Value) -> Option<HoldsView> {
                 bucket: row.name()?,
                 amount: row.integer()?,
                 deadline: row.time()?,
+                opened: row.time()?,
+                active: row.time()?,
             })
         })?,
         next: or_nil(field(map, "next")?, |next| Id::new(bytes(next)?))?,

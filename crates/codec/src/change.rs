@@ -21,7 +21,7 @@ use alloc::vec::Vec;
 use core::fmt;
 use scurry_ledger::{Bucket, BucketNo, Change, Name, Op, Time};
 
-const VERSION: u8 = 2;
+const VERSION: u8 = 3;
 
 /// Reasons why bytes are not a Change that this program can read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

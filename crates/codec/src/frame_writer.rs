@@ -58,6 +58,7 @@ impl FrameWriter {
         let (mut pen, pairs) = self.record(kind::ACCOUNT);
         pen.string(id);
         let touched = pen.with_len_prefix(|pen| put_change(pen, change));
+        pen.varint(after.map_or(0, |after| after.version));
         match after {
             Some(after) => put_balances(&mut pen, pairs, &touched, &after.buckets),
             None => pen.varint(0),

@@ -36,7 +36,7 @@ use scurry_ledger::{
     Period, Session, Status, TZDATA_VERSION, Time, UnitAmount,
 };
 
-const VERSION: u8 = 2;
+const VERSION: u8 = 3;
 
 /// Length of the longest id with its length byte.
 const SHORT_LEN_MAX: usize = 1 + ID_LEN_MAX;

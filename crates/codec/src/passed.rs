@@ -36,6 +36,8 @@ pub enum DeferredRecord<'a> {
         id: &'a [u8],
         /// Bytes of the Change.
         change: &'a [u8],
+        /// Version of the account after the Change; 0 if the Change deleted it.
+        version: u64,
         /// Amounts after the Change in each bucket that it touched.
         left: BucketAmountsIter<'a>,
     },
@@ -72,6 +74,7 @@ pub(crate) fn pass<'a>(
     let about = if byte == kind::ACCOUNT {
         let id = from.string()?;
         from.string()?;
+        from.pass_varint()?;
         for _ in 0..from.varint()? {
             // A new pair must get its index even though it is skipped: later records refer to it.
             pairs.pass(from)?;
@@ -98,9 +101,14 @@ pub fn read_raw_record(bytes: &[u8]) -> Result<DeferredRecord<'_>, RecordError> 
     if byte != kind::ACCOUNT {
         return take_other(&mut from, byte).map(DeferredRecord::Other);
     }
-    let (id, change) = (from.string()?, from.string()?);
+    let (id, change, version) = (from.string()?, from.string()?, from.varint()?);
     let count = from.varint()?;
-    Ok(DeferredRecord::Account { id, change, left: BucketAmountsIter { cursor: from, count } })
+    Ok(DeferredRecord::Account {
+        id,
+        change,
+        version,
+        left: BucketAmountsIter { cursor: from, count },
+    })
 }
 
 impl Iterator for BucketAmountsIter<'_> {

@@ -3,7 +3,7 @@
 //!
 //! | kind | record | fields |
 //! |---|---|---|
-//! | 1 | account | id string, Change string, count of balances varint, balances |
+//! | 1 | account | id string, Change string, version varint, count of balances varint, balances |
 //! | 2 | value | key string, expiry, value string |
 //! | 3 | append | key string, tail string |
 //! | 4 | expiry | key string, expiry |
@@ -32,6 +32,8 @@ pub enum Record<'a> {
         id: &'a [u8],
         /// Bytes of the Change, for [`crate::decode_change`].
         change: &'a [u8],
+        /// Version of the account after the Change; 0 if the Change deleted it.
+        version: u64,
         /// Balances of the buckets that the Change names and that exist after it, in the account's order.
         balances: &'a [Balance],
     },

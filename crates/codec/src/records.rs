@@ -84,12 +84,12 @@ fn read_record<'a: 'r, 'r>(
     if byte != kind::ACCOUNT {
         return take_other(from, byte);
     }
-    let (id, change) = (from.string()?, from.string()?);
+    let (id, change, version) = (from.string()?, from.string()?, from.varint()?);
     balances.clear();
     for _ in 0..from.varint()? {
         balances.push(take_balance(from, pairs)?);
     }
-    Ok(Record::Account { id, change, balances })
+    Ok(Record::Account { id, change, version, balances })
 }
 
 fn take_balance(from: &mut Cursor<'_>, pairs: &mut PairReader) -> Result<Balance, RecordError> {

@@ -2,7 +2,7 @@
 //! A few lines of readable text, the last of which is a checksum:
 //!
 //! ```text
-//! scurry store format 2
+//! scurry store format 3
 //! store 00c0ffee00c0ffee
 //! generation 1
 //! threads 4
@@ -20,7 +20,7 @@ use scurry_engine::LogId;
 use std::fmt::Write;
 
 /// The format that is read, and no other.
-pub const FORMAT: u32 = 2;
+pub const FORMAT: u32 = 3;
 /// The generation of a store whose number of threads was never changed: its logs begin with an empty store. Each
 /// later generation begins with snapshots.
 const GENERATION_FIRST: u32 = 1;
@@ -118,17 +118,17 @@ mod tests {
 
     #[test]
     fn the_format_is_what_it_was() {
-        let golden = "scurry store format 2\nstore 00c0ffee00c0ffee\n\
-            generation 1\nthreads 4\ncrc32c 34919c71\n";
+        let golden = "scurry store format 3\nstore 00c0ffee00c0ffee\n\
+            generation 1\nthreads 4\ncrc32c 28b88175\n";
         assert_eq!(MANIFEST.to_text(), golden);
         assert_eq!(Manifest::from_bytes(golden.as_bytes()), Ok(MANIFEST));
     }
 
     #[test]
     fn the_format_of_a_restored_store_is_what_it_was() {
-        let golden = "scurry store format 2\nstore 00c0ffee00c0ffee\n\
+        let golden = "scurry store format 3\nstore 00c0ffee00c0ffee\n\
             generation 1\nthreads 4\nrestored 4711\n\
-            crc32c 5c7f5dce\n";
+            crc32c 508f5668\n";
         let restored = Manifest { restored: 4_711, ..MANIFEST };
         assert_eq!(restored.to_text(), golden);
         assert_eq!(Manifest::from_bytes(golden.as_bytes()), Ok(restored));
@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn another_format_is_told_from_damage() {
-        for format in [1, 3] {
+        for format in [1, 2, 4] {
             let other = sealed(format!("scurry store format {format}\nsomething else\n"));
             assert_eq!(Manifest::from_bytes(other.as_bytes()), Err(Unreadable::Format(format)));
         }

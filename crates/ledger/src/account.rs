@@ -382,6 +382,8 @@ pub struct Session {
     pub id: Id,
     /// Version: 1 when opened, 1 more with each UPDATE.
     pub version: u64,
+    /// When it was opened.
+    pub opened: Time,
     /// Validity of its grants, ms.
     pub validity_ms: i64,
     /// Supervision time (Tcc), ms.
@@ -406,6 +408,7 @@ impl Session {
         Session {
             id: Id::EMPTY,
             version: 0,
+            opened: Time(0),
             validity_ms: 0,
             tcc_ms: 0,
             deadline: Time(0),
@@ -415,6 +418,11 @@ impl Session {
             answers: Answers::default(),
             blob: Vec::new(),
         }
+    }
+
+    /// Returns when its last request came: Tcc runs from then on. Of a transfer, when the host last tried a step.
+    pub fn active(&self) -> Time {
+        self.deadline.plus_ms(-self.tcc_ms)
     }
 
     /// Returns the number of items, loaded or not.

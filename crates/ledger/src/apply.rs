@@ -234,6 +234,7 @@ impl Account {
                 self.sessions.push(Session {
                     id: id.clone(),
                     version: 0,
+                    opened: at,
                     validity_ms: 0,
                     tcc_ms: 0,
                     deadline: at,
@@ -348,6 +349,12 @@ impl Account {
             Op::NoteLate(late) => self.tombstones.note_late(late),
             Op::Transit(change) => self.add_in_transit(change),
             Op::ForgetReceipt(id) => self.transactions.remove(id.as_bytes()),
+            // For readers of the log.
+            Op::NameItem { .. }
+            | Op::NameKey(_)
+            | Op::NameBlob(..)
+            | Op::NameIdentities(_)
+            | Op::Deny(_) => {}
             Op::NoteRefund { debit, item, posting } => {
                 self.transactions.refund(debit.as_bytes(), *item, posting);
                 if !self.carried.is_empty()

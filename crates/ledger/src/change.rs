@@ -2,8 +2,8 @@
 //! evaluates no rule and reads no clock.
 
 use crate::{
-    Allowance, BucketNo, Cycle, Id, ItemKey, LateAnswer, Limit, Name, PackedAnswer, SessionTerms,
-    Standing, Status, Time, Tombstone, Transaction, UnitAmount,
+    Allowance, BucketNo, Cause, Code, Cycle, Id, Identity, ItemKey, LateAnswer, Limit, Name,
+    PackedAnswer, SessionTerms, Standing, Status, Time, Tombstone, Transaction, UnitAmount,
 };
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -289,6 +289,23 @@ pub enum Op {
     Transit(UnitAmount),
     /// Removes the receipt of a transfer from the remembered transactions.
     ForgetReceipt(Id),
+    /// Names an item that the facts after it are about, for readers of the log. It changes nothing, as the next four.
+    NameItem {
+        /// The item.
+        at: ItemAt,
+        /// Name of the item, with its unit.
+        key: ItemKey,
+        /// Unit of the item.
+        unit: Name,
+    },
+    /// Names the item of no session that the debits or refunds after it are about.
+    NameKey(ItemKey),
+    /// Names the opaque bytes of a session.
+    NameBlob(SessionAt, Vec<u8>),
+    /// Names the identities of the account.
+    NameIdentities(Box<[Identity]>),
+    /// Records that a request for units was denied.
+    Deny(Box<Denial>),
 }
 
 impl Op {
@@ -305,6 +322,9 @@ impl Op {
     fn owns_memory(&self) -> bool {
         match self {
             Op::SetBlob(..)
+            | Op::NameBlob(..)
+            | Op::NameIdentities(_)
+            | Op::Deny(_)
             | Op::StoreAnswer { .. }
             | Op::StoreTombstone(_)
             | Op::Remember(_)
@@ -353,9 +373,28 @@ impl Op {
             | Op::UncountUse { .. }
             | Op::ReachThreshold { .. }
             | Op::LateUse { .. }
+            | Op::NameItem { .. }
+            | Op::NameKey(_)
             | Op::Transit(_) => false,
         }
     }
+}
+
+/// A denied request for units.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Denial {
+    /// The item; `None` for a request without items.
+    pub item: Option<ItemKey>,
+    /// Unit of the amount; empty if the request names none.
+    pub unit: Name,
+    /// Amount that was asked for, minor units.
+    pub requested: i64,
+    /// SERVICE_DENIED, CREDIT_LIMIT_REACHED or CHAIN_DENIED.
+    pub code: Code,
+    /// Cause of the denial.
+    pub cause: Cause,
+    /// Denials of the same command that are not recorded ([`crate::Limits::denials_max`]); in the last one that is.
+    pub left_out: u32,
 }
 
 /// The keys of the items that a bucket is for.

@@ -51,6 +51,8 @@ pub struct Limits {
     pub transactions_max: usize,
     /// Opaque blob of a session, bytes, at most [`BLOB_LEN_MAX`].
     pub blob_len_max: usize,
+    /// Denials that one command records for readers of the log, at most [`ITEMS_MAX`]; 0 for none.
+    pub denials_max: usize,
     /// How long a closed session is remembered, ms.
     pub tombstone_ms: i64,
     /// How long a transaction id is remembered, ms.
@@ -78,6 +80,7 @@ impl Default for Limits {
             // More than a thousand a second for the hour in which they are remembered.
             transactions_max: 4_000_000,
             blob_len_max: 256,
+            denials_max: 16,
             tombstone_ms: 240_000,
             transaction_ms: 3_600_000,
             validity_ms_default: 600_000,

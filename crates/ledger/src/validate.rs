@@ -165,6 +165,7 @@ fn is_start(cycle: Cycle, start: Time) -> bool {
 
 fn sessions(account: &Account, session: &Session, now: Time) -> Result<(), Violation> {
     ensure(session.deadline > now, 9, "a session is open past its deadline")?;
+    ensure(session.opened <= now, 9, "a session was opened later than now")?;
     ensure(session.version >= 1, 14, "a session is open that was never answered")?;
     ensure(!session.answers.is_empty(), 14, "an open session has no stored answer")?;
     ensure(

@@ -77,6 +77,7 @@ pub fn set_limit(limits: &mut Limits, name: &str, value: &str) -> Result<(), Lim
             limits.transactions_max = count("transactions_max", value, 1, IDS_MAX)?;
         }
         "blob_len_max" => limits.blob_len_max = count("blob_len_max", value, 0, BLOB_LEN_MAX)?,
+        "denials_max" => limits.denials_max = count("denials_max", value, 0, ITEMS_MAX)?,
         "tombstone_ms" => limits.tombstone_ms = time("tombstone_ms", value, 0)?,
         "transaction_ms" => limits.transaction_ms = time("transaction_ms", value, 0)?,
         "validity_ms_default" => {

@@ -300,10 +300,10 @@ fn account_entries(reply: &mut Reply<'_>, account: &Account, now: Time) {
     }
     list!(reply, "sessions", account.sessions.len());
     for session in &account.sessions {
-        reply.array(3);
+        reply.array(5);
         reply.bulk(session.id.as_bytes());
         reply.unsigned(session.version);
-        reply.integer(session.deadline.0);
+        reply.integers([session.deadline.0, session.opened.0, session.active().0]);
     }
     if !account.bucket_keys.is_empty() {
         bucket_items(reply, account);
@@ -413,13 +413,17 @@ fn time_or_null(reply: &mut Reply<'_>, time: Option<Time>) {
 }
 
 fn session_entry(reply: &mut Reply<'_>, session: &Session) {
-    reply.map(9);
+    reply.map(11);
     word!(reply, "id");
     reply.bulk(session.id.as_bytes());
     word!(reply, "version");
     reply.unsigned(session.version);
     word!(reply, "deadline");
     reply.integer(session.deadline.0);
+    word!(reply, "opened");
+    reply.integer(session.opened.0);
+    word!(reply, "active");
+    reply.integer(session.active().0);
     word!(reply, "validity");
     reply.integer(session.validity_ms);
     word!(reply, "tcc");

@@ -27,6 +27,7 @@ pub use adapter::{
     Adapter, AdapterConnection, AdapterCount, AdapterReport, AdapterRequest, Arrival, CoreAdapter,
     DESCRIPTORS, OpenAdapter, WithConnection,
 };
+pub use durable::events::{EventLog, missed_events};
 pub use durable::{RecoveryProgress, RecoveryReport};
 pub use hash_key::draw_hash_key;
 pub use inside::{Calls, CoreAccess, DoorRoute, InsideError, Passage};

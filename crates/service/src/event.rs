@@ -61,6 +61,22 @@ pub enum EventId {
 }
 
 impl Event<'_> {
+    /// Returns the event with bytes of its own.
+    pub fn into_owned(self) -> Event<'static> {
+        let text = |text: Cow<'_, str>| Cow::Owned(text.into_owned());
+        let value = |value: EventField<'_>| match value {
+            EventField::Bytes(bytes) => EventField::Bytes(Cow::Owned(bytes.into_owned())),
+            EventField::Number(number) => EventField::Number(number),
+            EventField::Nothing => EventField::Nothing,
+        };
+        let commit = self.commit.map(|EventCommit { time, account }| EventCommit {
+            time,
+            account: Cow::Owned(account.into_owned()),
+        });
+        let fields = self.fields.into_iter().map(|(name, field)| (text(name), value(field)));
+        Event { id: self.id, commit, name: text(self.name), fields: fields.collect() }
+    }
+
     /// Returns the value of a field. None if the event does not have it.
     pub fn field(&self, name: &str) -> Option<&EventField<'_>> {
         self.fields.iter().find(|(own, _)| own == name).map(|(_, value)| value)

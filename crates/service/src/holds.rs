@@ -45,6 +45,10 @@ pub struct HoldView {
     pub amount: i64,
     /// Time at which the session expires unless a request arrives first.
     pub deadline: Time,
+    /// When the session was opened.
+    pub opened: Time,
+    /// When the last request of the session came.
+    pub active: Time,
 }
 
 /// What is remembered of a transaction (`SCUR.TRANSACTION`).
@@ -88,8 +92,16 @@ impl HoldsView {
         let holds = slices.map(|(open, item, slice)| {
             let (Item { key, unit, .. }, Slice { bucket, amount, .. }) = (item, *slice);
             let bucket = account.bucket_no(bucket).map_or(Name::EMPTY, |bucket| bucket.id);
-            let (session, deadline) = (open.id.clone(), open.deadline);
-            HoldView { session, key: *key, unit: *unit, bucket, amount, deadline }
+            HoldView {
+                session: open.id.clone(),
+                key: *key,
+                unit: *unit,
+                bucket,
+                amount,
+                deadline: open.deadline,
+                opened: open.opened,
+                active: open.active(),
+            }
         });
         HoldsView {
             version: account.version,

@@ -126,6 +126,10 @@ pub struct SessionRow {
     pub version: u64,
     /// Time at which the session expires unless a request arrives first.
     pub deadline: Time,
+    /// When it was opened.
+    pub opened: Time,
+    /// When its last request came.
+    pub active: Time,
 }
 
 /// An open session and its account, from one atomic read (`SCUR.SESSION`).
@@ -284,7 +288,8 @@ impl AccountView {
 
 impl SessionRow {
     fn from_session(session: &Session) -> SessionRow {
-        SessionRow { id: session.id.clone(), version: session.version, deadline: session.deadline }
+        let Session { version, deadline, opened, .. } = *session;
+        SessionRow { id: session.id.clone(), version, deadline, opened, active: session.active() }
     }
 }
 

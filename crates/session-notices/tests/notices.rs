@@ -101,6 +101,8 @@ fn account(state: &State) -> AccountView {
         id: Id::new(id.as_bytes()).expect("an id"),
         version: *version,
         deadline: Time(1_000_000),
+        opened: Time(0),
+        active: Time(0),
     };
     AccountView {
         status: state.status,

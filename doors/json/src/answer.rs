@@ -352,6 +352,10 @@ pub(crate) struct SessionRow {
     pub(crate) version: i64,
     /// When the session expires without a request.
     pub(crate) deadline_ms: i64,
+    /// When the session was opened.
+    pub(crate) opened_ms: i64,
+    /// When the last request of the session came.
+    pub(crate) active_ms: i64,
 }
 
 /// Some accounts of the store.
@@ -456,6 +460,10 @@ pub(crate) struct OpenSession {
     pub(crate) version: i64,
     /// When the session expires without a request.
     pub(crate) deadline_ms: i64,
+    /// When the session was opened.
+    pub(crate) opened_ms: i64,
+    /// When the last request of the session came.
+    pub(crate) active_ms: i64,
     /// How long grants are good for.
     pub(crate) validity_ms: i64,
     /// The supervision time: without a request for so long the session expires.
@@ -539,6 +547,10 @@ pub(crate) struct HoldBody {
     pub(crate) amount: Quantity,
     /// When the session expires without a request.
     pub(crate) deadline_ms: i64,
+    /// When the session was opened.
+    pub(crate) opened_ms: i64,
+    /// When the last request of the session came.
+    pub(crate) active_ms: i64,
 }
 
 /// What is remembered of a transaction.

@@ -254,6 +254,8 @@ fn rows(account: &AccountView) -> Vec<SessionRow> {
         session: id(&row.id),
         version: integer(row.version),
         deadline_ms: row.deadline.0,
+        opened_ms: row.opened.0,
+        active_ms: row.active.0,
     };
     account.sessions.iter().map(row).collect()
 }

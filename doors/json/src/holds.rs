@@ -48,6 +48,8 @@ fn hold(hold: &HoldView) -> HoldBody {
         bucket: name(hold.bucket),
         amount: amount(hold.amount),
         deadline_ms: hold.deadline.0,
+        opened_ms: hold.opened.0,
+        active_ms: hold.active.0,
     }
 }
 

@@ -213,7 +213,7 @@ fn session_json(session: &SessionView) -> Value {
         shown["standing"] = json!(item.standing.name());
         shown
     });
-    let mut shown = fields!(session.row; id, version, deadline);
+    let mut shown = fields!(session.row; id, version, deadline, opened, active);
     shown["validity"] = session.validity_ms.shown();
     shown["tcc"] = session.tcc_ms.shown();
     shown["overrun"] = json!(session.overrun.name());

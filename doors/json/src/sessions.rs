@@ -344,6 +344,8 @@ pub(crate) fn open_session(reply: Reply) -> Option<Answer> {
         session: id(&open.row.id),
         version: integer(open.row.version),
         deadline_ms: open.row.deadline.0,
+        opened_ms: open.row.opened.0,
+        active_ms: open.row.active.0,
         validity_ms: open.validity_ms,
         tcc_ms: open.tcc_ms,
         overrun: open.overrun.name().to_owned(),

@@ -95,7 +95,8 @@ async fn create(
         return Ok(created(&location, Json(response), is_replayed));
     }
     door.metrics.asked(version, Operation::Create, &request.nf_consumer_identification);
-    let data = client_data::data(version, request.notify_uri.as_deref());
+    let charging_id = request.charging_id();
+    let data = client_data::data(version, charging_id.as_deref(), request.notify_uri.as_deref());
     let create = Create {
         request: &request,
         entries: &entries,

@@ -69,10 +69,10 @@ pub(crate) fn with_valid_checksum(data: &[u8]) -> Option<Vec<u8>> {
 fn same(record: &Record<'_>, passed: &[u8]) {
     match (record, read_raw_record(passed).expect("it was read before")) {
         (
-            Record::Account { id, change, balances },
-            DeferredRecord::Account { id: i, change: c, left },
+            Record::Account { id, change, version, balances },
+            DeferredRecord::Account { id: i, change: c, version: v, left },
         ) => {
-            assert_eq!((*id, *change), (i, c));
+            assert_eq!((*id, *change, *version), (i, c, v));
             let of = |balance: &Balance| (balance.bucket, balance.available, balance.held);
             let left = left.map(|left| left.expect("it was read before"));
             assert!(
@@ -135,10 +135,9 @@ fn read(frame: &Frame<'_>) {
 fn write(writer: &mut FrameWriter, record: &Record<'_>) -> Option<String> {
     match *record {
         Record::Account { id, change, .. } => {
-            // Versions before 3 are read but not written.
-            let decoded = one_form(change).ok().filter(|_| change[0] >= 3)?;
+            let decoded = one_form(change).ok()?;
             writer.account(id, &decoded, None);
-            let alone = Record::Account { id, change, balances: &[] };
+            let alone = Record::Account { id, change, version: 0, balances: &[] };
             return Some(format!("{alone:?}"));
         }
         Record::Value { key, expires, value } => writer.value(key, expires, value),

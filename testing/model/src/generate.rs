@@ -55,6 +55,7 @@ impl Generator {
             answers_max: 1 + random.below(8),
             transactions_max: 2 + random.below(12),
             blob_len_max: 3,
+            denials_max: (seed % 4) as usize,
             tombstone_ms: random.pick(&[0, 1, 40, 40, 240]),
             transaction_ms: match random.pick(&[1, 30, 100, 1_000]) {
                 _ if seed % 16 == 5 => 0,

@@ -40,6 +40,8 @@ pub(crate) struct LimitsTable {
     transactions_max: usize,
     #[serde(deserialize_with = "number::<0, { BLOB_LEN_MAX as u64 }, _, _>")]
     blob_len_max: usize,
+    #[serde(deserialize_with = "number::<0, { ITEMS_MAX as u64 }, _, _>")]
+    denials_max: usize,
     #[serde(deserialize_with = "number::<0, YEAR_MS, _, _>")]
     tombstone_ms: i64,
     #[serde(deserialize_with = "number::<0, YEAR_MS, _, _>")]

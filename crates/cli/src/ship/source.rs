@@ -1,5 +1,6 @@
 //! Options that all destinations share: which store, which events, in which form.
 
+use super::backup::BackupEvents;
 use crate::option_values::{Level, Number};
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
@@ -7,6 +8,7 @@ use scurry_engine::Event;
 use scurry_service::Service;
 use scurry_ship::{Begin, Filter, Form, Shipping};
 use scurry_stores::RespStore;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,9 +17,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 #[derive(Args, Debug)]
 pub(crate) struct SourceOptions {
-    /// The store: a Scurry server, or all nodes of a group
-    #[arg(long, value_name = "HOST:PORT,...", value_delimiter = ',', required = true)]
-    from: Vec<String>,
+    #[command(flatten)]
+    place: SourcePlace,
 
     /// User of the store, who has the role read; without one the password is that of the default user
     #[arg(long, value_name = "NAME", requires = "password")]
@@ -58,6 +59,18 @@ pub(crate) struct SourceOptions {
     /// Level of the log on stderr: off, error, warn, info, debug or trace
     #[arg(long, value_name = "LEVEL", default_value = "info")]
     pub(super) log: Level,
+}
+
+#[derive(Args, Debug)]
+#[group(required = true, multiple = false)]
+struct SourcePlace {
+    /// The store: a Scurry server, or all nodes of a group
+    #[arg(long, value_name = "HOST:PORT,...", value_delimiter = ',')]
+    from: Vec<String>,
+
+    /// Read a backup, or any data directory, and ask no server; ends when all of it is delivered
+    #[arg(long, value_name = "DIR")]
+    backup: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -107,13 +120,16 @@ impl SourceOptions {
                 BeginOption::Newest => Begin::Newest,
             },
             flush_every: Duration::from_millis(flush_ms),
-            once: self.once,
+            once: self.once || self.place.backup.is_some(),
         })
     }
 
     /// Returns the store.
-    pub(super) fn store(&self) -> Arc<dyn Service> {
+    pub(super) fn store(&self) -> Result<Arc<dyn Service>> {
+        if let Some(path) = &self.place.backup {
+            return Ok(Arc::new(BackupEvents::open(path)?));
+        }
         let (user, password) = (self.user.clone(), self.password.clone());
-        Arc::new(RespStore::new(self.from.clone(), user, password, PATIENCE))
+        Ok(Arc::new(RespStore::new(self.place.from.clone(), user, password, PATIENCE)))
     }
 }

@@ -190,6 +190,28 @@ fn fact(op: &Op) -> Fact {
             ("forget-identity", vec![("kind", name(kind)), ("value", id(value))])
         }
         Op::ForgetReceipt(of) => ("forget-receipt", vec![("id", id(of))]),
+        Op::NameItem { at, key, unit } => {
+            ("name-item", [item(*at), vec![("key", item_key(*key)), ("unit", name(unit))]].concat())
+        }
+        Op::NameKey(key) => ("name-key", vec![("key", item_key(*key))]),
+        Op::NameBlob(at, blob) => {
+            ("name-blob", vec![session(*at), ("blob", json!(blob.escape_ascii().to_string()))])
+        }
+        Op::NameIdentities(all) => {
+            let each = all.iter().map(|of| json!({"kind": name(&of.kind), "value": id(&of.value)}));
+            ("name-identities", vec![("identities", each.collect())])
+        }
+        Op::Deny(denial) => (
+            "deny",
+            vec![
+                ("key", denial.item.map_or(Value::Null, item_key)),
+                ("unit", name(&denial.unit)),
+                ("requested", json!(denial.requested)),
+                ("code", json!(denial.code.name())),
+                ("cause", json!(scurry_resp::cause_text(denial.cause))),
+                ("left_out", json!(denial.left_out)),
+            ],
+        ),
     };
     Fact { name, fields }
 }

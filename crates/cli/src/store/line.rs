@@ -91,7 +91,7 @@ fn of_record(record: &Record<'_>) -> ProgressLine {
     let line =
         |key: &[u8], text, fields| ProgressLine { kind, key: Some(shown(key)), text, fields };
     match *record {
-        Record::Account { id, change, balances } => of_account(kind, id, change, balances),
+        Record::Account { id, change, balances, .. } => of_account(kind, id, change, balances),
         Record::Value { key, expires, value } => {
             let text = format!("{}{}", short(value), expiry_text(expires));
             line(key, text, vec![expiry(expires), ("value", json!(shown(value)))])

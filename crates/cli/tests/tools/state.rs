@@ -43,7 +43,7 @@ fn holds_of_all_accounts_come_by_the_time_of_the_last_request() {
     let first = &holds[0];
     assert_eq!([&first["bucket"], &first["item"], &first["unit"]], ["main", "1", "EUR"]);
     assert_eq!(first["amount"], 40);
-    assert_eq!(first["last_request_ms"], START.0 + 1);
+    assert_eq!(first["opened_ms"], START.0 + 1);
     assert_eq!(first["deadline_ms"], START.0 + 1 + 1_200_000);
     assert_eq!(sessions(&lines(&data, &["--holds", "--count", "1"])), by_age[..1]);
     // As of a time: the second session of each came later.

@@ -2,7 +2,9 @@
 
 use super::TouchedBuckets;
 use super::limit::{put_counter_cycle, put_cycle, put_limit};
-use super::remembered::{put_denied, put_items_debited, put_tombstone, put_transaction};
+use super::remembered::{
+    put_denial, put_denied, put_items_debited, put_tombstone, put_transaction,
+};
 use crate::pen::{FieldWriter, ShortFields};
 use crate::session_terms::terms_to_bits;
 use alloc::string::ToString;
@@ -67,6 +69,12 @@ pub(super) mod number {
     pub(in crate::change) const FORGET_IDENTITY: u8 = 80;
     pub(in crate::change) const SET_ALLOWANCE_WITH_TERMS: u8 = 73;
     pub(in crate::change) const UNCOUNT_USE_OF_PART: u8 = 74;
+    pub(in crate::change) const NAME_ITEM: u8 = 81;
+    pub(in crate::change) const NAME_NAMED_ITEM: u8 = 82;
+    pub(in crate::change) const NAME_KEY: u8 = 83;
+    pub(in crate::change) const NAME_BLOB: u8 = 84;
+    pub(in crate::change) const NAME_IDENTITIES: u8 = 85;
+    pub(in crate::change) const DENY: u8 = 86;
 }
 
 /// Bits of the bucket attributes that follow. Attributes without a bit are 0, or for `valid_to` none.
@@ -122,6 +130,13 @@ pub(super) fn put(pen: &mut FieldWriter<'_>, op: &Op, at: Time, touched: &mut To
         Op::NameSession(id) => {
             pen.byte(number::NAME_SESSION);
             pen.string(id.as_bytes());
+        }
+        Op::NameItem { at: item, key: ItemKey::Number(key), unit } => {
+            pen.fields(|line| {
+                put_item(line, number::NAME_ITEM, *item);
+                line.varint(u64::from(*key));
+            });
+            pen.name(unit);
         }
         Op::CloseSession(session) => {
             pen.fields(|line| put_session(line, number::CLOSE_SESSION, *session));
@@ -372,6 +387,31 @@ fn put_rarer(pen: &mut FieldWriter<'_>, op: &Op, at: Time, touched: &mut Touched
         Op::ForgetReceipt(id) => {
             pen.byte(number::FORGET_RECEIPT);
             pen.string(id.as_bytes());
+        }
+        Op::NameItem { at: item, key, unit } => {
+            pen.fields(|line| put_item(line, number::NAME_NAMED_ITEM, *item));
+            pen.string(key.to_string().as_bytes());
+            pen.name(unit);
+        }
+        Op::NameKey(key) => {
+            pen.byte(number::NAME_KEY);
+            pen.string(key.to_string().as_bytes());
+        }
+        Op::NameBlob(session, blob) => {
+            pen.fields(|line| put_session(line, number::NAME_BLOB, *session));
+            pen.string(blob);
+        }
+        Op::NameIdentities(identities) => {
+            pen.byte(number::NAME_IDENTITIES);
+            pen.varint(identities.len() as u64);
+            for identity in identities {
+                pen.name(&identity.kind);
+                pen.string(identity.value.as_bytes());
+            }
+        }
+        Op::Deny(denial) => {
+            pen.byte(number::DENY);
+            put_denial(pen, denial);
         }
         Op::NameSession(_)
         | Op::Hold(..)

@@ -2,16 +2,19 @@
 
 use super::limit::{take_counter_cycle, take_cycle_at, take_limit, take_threshold};
 use super::op::{FLOOR, VALID_FROM, VALID_TO, number, twice};
-use super::remembered::{take_denied, take_items_debited, take_tombstone, take_transaction};
+use super::remembered::{
+    take_denial, take_denied, take_items_debited, take_tombstone, take_transaction,
+};
 use super::{ChangeError, ChangeVisitor};
 use crate::Malformed;
 use crate::cursor::Cursor;
 use crate::session_terms::terms_from_bits;
 use alloc::boxed::Box;
+use alloc::vec::Vec;
 use scurry_ledger::{
-    Allowance, BUCKET_KEYS_MAX, BucketKeys, BucketNo, BucketTerms, DebtRule, ItemAt, ItemId,
-    ItemKey, LateAnswer, LimitAt, Op, PackedAnswer, Posting, SessionAt, Standing, Status, Time,
-    UnitAmount,
+    Allowance, BUCKET_KEYS_MAX, BucketKeys, BucketNo, BucketTerms, DebtRule, Identity, ItemAt,
+    ItemId, ItemKey, LateAnswer, LimitAt, Op, PackedAnswer, Posting, SessionAt, Standing, Status,
+    Time, UnitAmount,
 };
 
 /// Reads one op and passes it on. Each kind has its own call of `facts`: an op is large, so only the bytes of its kind
@@ -238,6 +241,34 @@ fn take_rarer(
             facts.visit(Op::ForgetIdentity { kind: from.name()?, value: from.id()? });
         }
         number::FORGET_RECEIPT => facts.visit(Op::ForgetReceipt(from.id()?)),
+        number::NAME_ITEM => facts.visit(Op::NameItem {
+            at: take_item(from)?,
+            key: ItemKey::Number(from.narrow()?),
+            unit: from.name()?,
+        }),
+        number::NAME_NAMED_ITEM => {
+            let at = take_item(from)?;
+            let key = ItemId::new(from.string()?).ok_or(Malformed::Id)?;
+            facts.visit(Op::NameItem { at, key: ItemKey::Id(key), unit: from.name()? });
+        }
+        number::NAME_KEY => {
+            facts.visit(Op::NameKey(ItemKey::new(from.string()?).ok_or(Malformed::Id)?));
+        }
+        number::NAME_BLOB => {
+            facts.visit(Op::NameBlob(take_session(from)?, from.string()?.to_vec()));
+        }
+        number::NAME_IDENTITIES => {
+            let count = from.varint()?;
+            if count == 0 {
+                return Err(Malformed::Number.into());
+            }
+            let mut identities = Vec::new();
+            for _ in 0..count {
+                identities.push(Identity { kind: from.name()?, value: from.id()? });
+            }
+            facts.visit(Op::NameIdentities(identities.into()));
+        }
+        number::DENY => facts.visit(Op::Deny(Box::new(take_denial(from)?))),
         number => return Err(ChangeError::Op(number)),
     }
     Ok(())

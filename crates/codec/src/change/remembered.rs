@@ -6,8 +6,9 @@ use crate::pen::FieldWriter;
 use alloc::string::ToString;
 use alloc::vec::Vec;
 use scurry_ledger::{
-    BucketNo, Cause, Code, CodeKind, DebitPart, DebitedItem, Final, ItemAnswer, ItemAnswers,
-    ItemKey, RequestKind, RequestName, Time, Tombstone, TombstoneKind, Transaction,
+    BucketNo, Cause, Code, CodeKind, DebitPart, DebitedItem, Denial, Final, ItemAnswer,
+    ItemAnswers, ItemKey, Name, RequestKind, RequestName, Time, Tombstone, TombstoneKind,
+    Transaction,
 };
 
 const EXPIRED: u8 = 0;
@@ -187,6 +188,40 @@ pub(super) fn take_denied(from: &mut Cursor<'_>, at: Time) -> Result<Transaction
     }
     transaction.cause = take_cause(from, number, transaction.code)?;
     Ok(transaction)
+}
+
+/// Writes a denial: the key of the item, or nothing, the unit, which may be empty, the amount, the code and the cause.
+pub(super) fn put_denial(pen: &mut FieldWriter<'_>, denial: &Denial) {
+    let Denial { item, unit, requested, code, cause, left_out } = denial;
+    match item {
+        Some(key) => pen.string(key.to_string().as_bytes()),
+        None => pen.string(&[]),
+    }
+    pen.string(unit.as_bytes());
+    pen.fields(|line| {
+        line.amount(*requested);
+        line.byte(*code as u8);
+        line.byte(cause.number(*code));
+    });
+    put_named(pen, *cause);
+    pen.varint(u64::from(*left_out));
+}
+
+pub(super) fn take_denial(from: &mut Cursor<'_>) -> Result<Denial, Malformed> {
+    let item = match from.string()? {
+        [] => None,
+        key => Some(ItemKey::new(key).ok_or(Malformed::Id)?),
+    };
+    let unit = match from.string()? {
+        [] => Name::EMPTY,
+        unit => Name::new(unit).ok_or(Malformed::Name)?,
+    };
+    let (requested, code, number) = (from.amount()?, take_code(from)?, from.byte()?);
+    if code == Code::Ok {
+        return Err(Malformed::Choice);
+    }
+    let cause = take_cause(from, number, code)?;
+    Ok(Denial { item, unit, requested, code, cause, left_out: from.narrow()? })
 }
 
 /// Writes what follows the number of a cause: the limit or the bucket that denied, and when the limit allows it.

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | short | id: a length byte and so many bytes |
 //! | u8 | flags: bit 0 wide, bit 1 blob, from bit 2 the terms |
-//! | u32, u32, u32, i48, u16, u8 | version, validity ms, Tcc ms, deadline, length of answers, count of items |
+//! | u32, u32, u32, i48, i48, u16, u8 | version, validity ms, Tcc ms, deadline, time of opening, length of answers, count of items |
 //! | u16 | length of the blob, where there is one |
 //! | 2 groups | when wide, instead of these numbers |
 //! | | answers, blob, items |
@@ -26,7 +26,7 @@ mod flag {
 }
 
 /// Length of the fixed fields, and with the length of a blob, bytes.
-const FIXED_LEN: usize = 22;
+const FIXED_LEN: usize = 28;
 const BLOB_LEN: usize = FIXED_LEN + 2;
 
 /// Returns the greatest length of a session, bytes.
@@ -54,23 +54,24 @@ pub(super) fn put(w: &mut Writer<'_>, session: &Session) {
         u8::try_from(session.items.len()),
         u16::try_from(answers.len()),
         u16::try_from(blob.len()),
-        fits_six(session.deadline.0),
+        fits_six(session.deadline.0) && fits_six(session.opened.0),
     ) {
         fields[0] = flags;
         fields[1..5].copy_from_slice(&version.to_le_bytes());
         fields[5..9].copy_from_slice(&validity_ms.to_le_bytes());
         fields[9..13].copy_from_slice(&tcc_ms.to_le_bytes());
         fields[13..21].copy_from_slice(&session.deadline.0.to_le_bytes());
-        fields[19..21].copy_from_slice(&answers.to_le_bytes());
-        fields[21] = items;
-        fields[22..24].copy_from_slice(&blob.to_le_bytes());
+        fields[19..27].copy_from_slice(&session.opened.0.to_le_bytes());
+        fields[25..27].copy_from_slice(&answers.to_le_bytes());
+        fields[27] = items;
+        fields[28..30].copy_from_slice(&blob.to_le_bytes());
         w.advance(if flags & flag::BLOB != 0 { BLOB_LEN } else { FIXED_LEN });
     } else {
         fields[0] = flags | flag::WIDE;
         w.advance(1);
         let version = word(session.version);
         w.group([version, session.validity_ms, session.tcc_ms, session.deadline.0]);
-        w.group([len(session.items.len()), len(answers.len()), len(blob.len()), 0]);
+        w.group([len(session.items.len()), len(answers.len()), len(blob.len()), session.opened.0]);
     }
     w.bytes(answers);
     if !blob.is_empty() {
@@ -97,13 +98,14 @@ pub(super) fn read_session(r: &mut ImageReader<'_>, session: &mut Session) {
         session.version = u64::from(u32::from_le_bytes(part(fields, 1)));
         (session.validity_ms, session.tcc_ms) = (four(fields, 5), four(fields, 9));
         session.deadline = Time(six(fields, 13));
-        answers = i64::from(u16::from_le_bytes(part(fields, 19)));
-        items = i64::from(fields[21]);
+        session.opened = Time(six(fields, 19));
+        answers = i64::from(u16::from_le_bytes(part(fields, 25)));
+        items = i64::from(fields[27]);
         if flags & flag::BLOB == 0 {
             blob = 0;
             r.skip(FIXED_LEN);
         } else {
-            blob = i64::from(u16::from_le_bytes(part(fields, 22)));
+            blob = i64::from(u16::from_le_bytes(part(fields, 28)));
             r.skip(BLOB_LEN);
         }
     } else {
@@ -112,7 +114,9 @@ pub(super) fn read_session(r: &mut ImageReader<'_>, session: &mut Session) {
         session.version = unword(version);
         (session.validity_ms, session.tcc_ms) = (validity_ms, tcc_ms);
         session.deadline = Time(deadline);
-        [items, answers, blob, _] = r.group();
+        let opened;
+        [items, answers, blob, opened] = r.group();
+        session.opened = Time(opened);
     }
     let answers = count(r, answers);
     if !session.answers.load(r.bytes(answers)) {

@@ -21,7 +21,7 @@ fn refused(bytes: &[u8]) -> String {
 
 /// Returns a Change with version 1, the time 0 and these bytes.
 fn at_zero(rest: &[u8]) -> Vec<u8> {
-    [&[2, 0], rest].concat()
+    [&[3, 0], rest].concat()
 }
 
 #[test]
@@ -82,6 +82,7 @@ fn numbers_of_ops_are_those_of_the_page() {
     expected
         .extend([53, 60, 61, 78, 62, 63, 64, 54, 54, 54, 54, 55, 56, 57, 58, 59, 28, 65, 65, 66]);
     expected.extend([28, 28, 28, 70, 70, 71, 72, 73, 74, 28, 75, 76, 65, 65, 54, 54, 54, 79, 80]);
+    expected.extend([81, 82, 83, 83, 84, 85, 86, 86]);
     assert_eq!(numbers, expected);
 }
 
@@ -109,11 +110,11 @@ fn a_flipped_bit_is_refused_or_gives_another_change() {
 #[test]
 fn errors_say_what_is_wrong() {
     assert_eq!(refused(&[]), "change is damaged: the bytes end inside of something");
-    let older = "change of format 1, which this Scurry does not read: it reads format 2 alone";
+    let older = "change of format 1, which this Scurry does not read: it reads format 3 alone";
     assert_eq!(refused(&[1]), older);
     assert_eq!(
-        refused(&[3]),
-        "change written by a newer Scurry (format 3); this one reads up to 2"
+        refused(&[4]),
+        "change written by a newer Scurry (format 4); this one reads up to 3"
     );
     assert_eq!(refused(&at_zero(&[1, 99])), "change with an unknown op 99");
     assert_eq!(refused(&at_zero(&[1, 0])), "change with an unknown op 0");
@@ -237,10 +238,10 @@ fn usual_times_of_supervision_take_a_byte_each() {
 fn a_stored_answer_that_is_not_whole_is_refused() {
     for behind in [&[][..], &[0; 8], &[0; 9], &[4, 0, 0, 0, 0, 0, 0, 0, 12, 0]] {
         let op = [&[26, 0, 5, behind.len() as u8], behind, &[8]].concat();
-        let bytes = [&[2, 0, 1][..], &op].concat();
+        let bytes = [&[3, 0, 1][..], &op].concat();
         assert_eq!(decode(&bytes), Err(ChangeError::Malformed(Malformed::Answer)), "{behind:?}");
     }
-    assert!(decode(&[2, 0, 1, 26, 0, 5, 10, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 8]).is_ok());
+    assert!(decode(&[3, 0, 1, 26, 0, 5, 10, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 8]).is_ok());
 }
 
 #[test]

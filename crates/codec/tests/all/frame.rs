@@ -103,13 +103,16 @@ fn every_kind_of_record_comes_back() {
         available,
         held: 0,
     };
-    let expected: [&[Balance]; 3] =
-        [&[balance(0, "main", 1_000), balance(1, "gift", 0)], &[balance(1, "gift", 5)], &[]];
-    for expected in expected {
-        let Some(Ok(Record::Account { id, change, balances })) = records.next() else {
+    let expected: [(u64, &[Balance]); 3] = [
+        (1, &[balance(0, "main", 1_000), balance(1, "gift", 0)]),
+        (2, &[balance(1, "gift", 5)]),
+        (0, &[]),
+    ];
+    for (expected_version, expected) in expected {
+        let Some(Ok(Record::Account { id, change, version, balances })) = records.next() else {
             panic!("an account");
         };
-        assert_eq!((id, balances), (&b"15550100"[..], expected));
+        assert_eq!((id, version, balances), (&b"15550100"[..], expected_version, expected));
         decode_change(change, &mut self::change(vec![])).expect("a change");
     }
     let key: &[u8] = b"key";
@@ -400,9 +403,9 @@ fn records_that_no_writer_writes_are_refused() {
         (&[0x88], RecordError::Kind(0x88)),
         (&[5, 2, b'k'], ends),
         (&[5, 0xff, 0xff, 0xff, 0xff, 0x7f, b'k'], ends),
-        (&[1, 1, b'a', 0, 1, 0, 0, 0, 0], RecordError::Pair(0)),
-        (&[1, 1, b'a', 0, 1, 0x82, 1, b'n', 1, b'u', 0, 0, 0], choice),
-        (&[1, 1, b'a', 0, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 1], ends),
+        (&[1, 1, b'a', 0, 9, 1, 0, 0, 0, 0], RecordError::Pair(0)),
+        (&[1, 1, b'a', 0, 9, 1, 0x82, 1, b'n', 1, b'u', 0, 0, 0], choice),
+        (&[1, 1, b'a', 0, 9, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 1], ends),
         (&[8, 8], RecordError::Malformed(Malformed::Left(1))),
     ];
     for (body, error) in wrong {
@@ -435,7 +438,7 @@ fn records_that_no_writer_writes_are_refused() {
 #[test]
 fn a_record_that_is_passed_on_says_the_same_later() {
     // A pair with an index, one without, and the first again, with numbers of every width.
-    let mut body = vec![1, 1, b'a', 2, b'c', b'd', 3, 0x80, 1, b'n', 1, b'u', 7, 4, 6];
+    let mut body = vec![1, 1, b'a', 2, b'c', b'd', 9, 3, 0x80, 1, b'n', 1, b'u', 7, 4, 6];
     body.extend_from_slice(&[0x81, 1, b'm', 1, b'u', 8, 0xff, 0x7f, 0]);
     body.extend_from_slice(&[
         0, 0x80, 1, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 2,
@@ -451,10 +454,10 @@ fn a_record_that_is_passed_on_says_the_same_later() {
         lens.push(late.bytes.len());
         match (record, read_raw_record(late.bytes).expect("a record")) {
             (
-                Record::Account { id, change, balances },
-                DeferredRecord::Account { id: i, change: c, left },
+                Record::Account { id, change, version, balances },
+                DeferredRecord::Account { id: i, change: c, version: v, left },
             ) => {
-                assert_eq!((id, change), (i, c));
+                assert_eq!((id, change, version), (i, c, v));
                 let left: Vec<_> = left.map(|left| left.expect("it is whole")).collect();
                 let same = |balance: &Balance| {
                     let Balance { bucket, available, held, .. } = *balance;
@@ -470,7 +473,7 @@ fn a_record_that_is_passed_on_says_the_same_later() {
     assert_eq!(lens, [body.len() - 4, 3, 1]);
     // A number too large for a bucket is skipped, and found when it is read.
     let Ok(DeferredRecord::Account { mut left, .. }) =
-        read_raw_record(&[1, 0, 0, 1, 0, 0xff, 0xff, 0xff, 0xff, 0x7f, 0, 0])
+        read_raw_record(&[1, 0, 0, 0, 1, 0, 0xff, 0xff, 0xff, 0xff, 0x7f, 0, 0])
     else {
         panic!("an account")
     };
@@ -480,14 +483,14 @@ fn a_record_that_is_passed_on_says_the_same_later() {
 
 #[test]
 fn a_frame_numbers_128_pairs_at_most() {
-    let mut body = vec![1, 1, b'a', 0, 0x81, 1];
+    let mut body = vec![1, 1, b'a', 0, 9, 0x81, 1];
     for _ in 0..129 {
         body.extend_from_slice(&[0x80, 1, b'n', 1, b'u', 0, 0, 0]);
     }
     let bytes = framed(&body, 1);
     let choice = RecordError::Malformed(Malformed::Choice);
     assert_eq!(frame(&bytes).records().next(), Some(Err(choice)));
-    body[4..6].copy_from_slice(&[0x80, 1]);
+    body[5..7].copy_from_slice(&[0x80, 1]);
     body.truncate(body.len() - 8);
     let bytes = framed(&body, 1);
     let mut records = frame(&bytes).records();

@@ -143,14 +143,14 @@ fn a_manifest_torn_at_any_byte_is_refused() {
 fn another_format_is_refused_in_words() {
     let (_place, path) = place();
     let store = Store::open(&path).expect("opened");
-    let text = "scurry store format 3\nshape round\ncrc32c 720debb4\n";
+    let text = "scurry store format 4\nshape round\ncrc32c dbf53797\n";
     fs::write(path.join("MANIFEST"), text).expect("written");
     let error = store.manifest().expect_err("newer");
-    assert!(matches!(error, StoreError::ManifestFormat { found: 3, .. }), "{error:?}");
+    assert!(matches!(error, StoreError::ManifestFormat { found: 4, .. }), "{error:?}");
     assert_eq!(
         error.to_string(),
         format!(
-            "{} has format 3, and this scurry reads format 2 alone: start the version that wrote it; nothing was \
+            "{} has format 4, and this scurry reads format 3 alone: start the version that wrote it; nothing was \
              changed",
             path.join("MANIFEST").display()
         )

@@ -1,8 +1,8 @@
 //! Derives events from the facts of a Change.
 
-use super::origin::Origins;
+use super::origin::{Origins, tombstone};
 use super::{Ending, Event, Movement, Origin};
-use scurry_ledger::{BucketNo, Change, Op, Posting, TombstoneKind, Transaction};
+use scurry_ledger::{BucketNo, Change, Code, Op, Posting, TombstoneKind, Transaction};
 
 /// An event with its origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,7 +37,7 @@ pub fn events_of(change: &Change, events: &mut Vec<EventWithOrigin>) {
             }
         } else {
             let origin = origins.of_fact(at);
-            if let Some(event) = event(op, &change.ops[at + 1..], &origin) {
+            if let Some(event) = event(op, &change.ops[at + 1..]) {
                 events.push(EventWithOrigin { event, origin });
             }
         }
@@ -72,9 +72,8 @@ fn movement(op: &Op) -> Option<(Movement, Posting)> {
     })
 }
 
-/// Returns the event of a fact that moves no units. How a session ended is recorded by the next fact, which older
-/// Changes lack when the session was forgotten at once. The data of a session that opens follow its opening.
-fn event(op: &Op, behind: &[Op], origin: &Origin) -> Option<Event> {
+/// Returns the event of a fact that moves no units. How a session ended is recorded by the next fact.
+fn event(op: &Op, behind: &[Op]) -> Option<Event> {
     Some(match op {
         Op::Create(status) => Event::Created(*status),
         Op::Delete => Event::Deleted,
@@ -98,34 +97,22 @@ fn event(op: &Op, behind: &[Op], origin: &Origin) -> Option<Event> {
         Op::ReachThreshold { limit, percent, used, amount } => {
             Event::LimitReached { id: *limit, percent: *percent, used: *used, amount: *amount }
         }
-        Op::OpenSession { id, .. } => {
-            let blob = behind.iter().find_map(|op| match op {
-                Op::SetBlob(_, blob) => Some(blob.clone()),
-                _ => None,
-            });
-            Event::SessionOpened { session: id.clone(), data: blob.unwrap_or_default() }
+        Op::OpenSession { .. } => Event::SessionOpened,
+        Op::CloseSession(_) => {
+            let ending = match behind.iter().find_map(tombstone).map(|known| &known.kind) {
+                Some(TombstoneKind::Expired) => Ending::Expired,
+                Some(TombstoneKind::Released) => Ending::Released,
+                Some(TombstoneKind::Returned { .. }) => Ending::Returned,
+                Some(TombstoneKind::Answered { code, .. }) => Ending::Closed(*code),
+                Some(TombstoneKind::Unknown) | None => Ending::Closed(Code::Ok),
+            };
+            Event::SessionEnded(ending)
         }
-        Op::CloseSession(_) => match behind.first() {
-            Some(Op::StoreTombstone(tombstone)) => {
-                let ending = match tombstone.kind {
-                    TombstoneKind::Expired => Ending::Expired,
-                    TombstoneKind::Released => Ending::Released,
-                    TombstoneKind::Returned { .. } => Ending::Returned,
-                    TombstoneKind::Answered { .. } | TombstoneKind::Unknown => Ending::Closed,
-                };
-                Event::SessionEnded(ending, Some(tombstone.id.clone()))
-            }
-            _ => Event::SessionEnded(Ending::Closed, None),
-        },
-        Op::LateUse { key, unit, used, uncollected } => Event::LateUse {
-            session: origin.session.clone()?,
-            request: origin.request?,
-            key: *key,
-            unit: *unit,
-            used: *used,
-            uncollected: *uncollected,
-        },
+        Op::LateUse { unit, used, uncollected, .. } => {
+            Event::LateUse { unit: *unit, used: *used, uncollected: *uncollected }
+        }
         Op::AddItem { key, unit, .. } => Event::ItemAdded { key: *key, unit: *unit },
+        Op::Deny(denial) => Event::Denied(**denial),
         Op::Use { uncollected, .. } if *uncollected > 0 => Event::Uncollected(*uncollected),
         // These move units and are handled above.
         Op::Credit(_)
@@ -141,6 +128,10 @@ fn event(op: &Op, behind: &[Op], origin: &Origin) -> Option<Event> {
         | Op::ReleaseExpired(..)
         // These change no balance, and what matters in them is covered by another fact.
         | Op::NameSession(_)
+        | Op::NameItem { .. }
+        | Op::NameKey(_)
+        | Op::NameBlob(..)
+        | Op::NameIdentities(_)
         | Op::SetAllowance(_)
         | Op::EndAllowance(_)
         | Op::BeginPeriod { .. }

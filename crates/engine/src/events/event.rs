@@ -1,6 +1,8 @@
 //! Events and their names.
 
-use scurry_ledger::{BucketNo, BucketTerms, Cause, Code, Id, ItemKey, Name, Posting, Status};
+use scurry_ledger::{
+    BucketNo, BucketTerms, Cause, Code, Denial, Id, ItemKey, Name, Posting, Status,
+};
 
 /// One effect of a commit, or a threshold crossing that follows from it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,14 +82,9 @@ pub enum Event {
         keys: Vec<ItemKey>,
     },
     /// A session was opened.
-    SessionOpened {
-        /// The session.
-        session: Id,
-        /// Opaque bytes of its RESERVE; empty without any.
-        data: Vec<u8>,
-    },
-    /// A session ended. In older logs the id is None when the session was not remembered.
-    SessionEnded(Ending, Option<Id>),
+    SessionOpened,
+    /// A session ended.
+    SessionEnded(Ending),
     /// An item was appended to a session.
     ItemAdded {
         /// Name of the item, with its unit.
@@ -99,12 +96,6 @@ pub enum Event {
     Uncollected(i64),
     /// Late use of a session that is not open was settled. The debits are earlier movements.
     LateUse {
-        /// The session.
-        session: Id,
-        /// The request number.
-        request: u32,
-        /// Name of the item, with its unit.
-        key: ItemKey,
         /// The unit.
         unit: Name,
         /// The reported use, minor units.
@@ -112,6 +103,8 @@ pub enum Event {
         /// The part not debited.
         uncollected: i64,
     },
+    /// A request for units was denied.
+    Denied(Denial),
     /// The answer of a command with a transaction id, for readers who ask for one transaction.
     Answered {
         /// OK or a denial.
@@ -146,8 +139,8 @@ pub enum Event {
 /// How a session ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// TERMINATE or a denial, or it is not recorded how.
-    Closed,
+    /// TERMINATE, the end of a transfer, or a denial, with the code of the answer.
+    Closed(Code),
     /// RELEASE.
     Released,
     /// Tcc ran out.
@@ -232,7 +225,7 @@ impl Movement {
 
 impl Event {
     /// Names of the events of the log.
-    pub const WORDS: [&str; 33] = [
+    pub const WORDS: [&str; 34] = [
         "credited",
         "voided",
         "refunded",
@@ -264,6 +257,7 @@ impl Event {
         "item-added",
         "uncollected",
         "late-use",
+        "denied",
         "cleared",
         "loaded",
     ];
@@ -284,14 +278,15 @@ impl Event {
             Event::LimitRemoved(_) => "limit-removed",
             Event::LimitReached { .. } => "limit",
             Event::BucketItemsSet { .. } => "bucket-items",
-            Event::SessionOpened { .. } => "session-opened",
-            Event::SessionEnded(Ending::Closed, _) => "session-closed",
-            Event::SessionEnded(Ending::Released, _) => "session-released",
-            Event::SessionEnded(Ending::Expired, _) => "session-expired",
-            Event::SessionEnded(Ending::Returned, _) => "session-returned",
+            Event::SessionOpened => "session-opened",
+            Event::SessionEnded(Ending::Closed(_)) => "session-closed",
+            Event::SessionEnded(Ending::Released) => "session-released",
+            Event::SessionEnded(Ending::Expired) => "session-expired",
+            Event::SessionEnded(Ending::Returned) => "session-returned",
             Event::ItemAdded { .. } => "item-added",
             Event::Uncollected(_) => "uncollected",
             Event::LateUse { .. } => "late-use",
+            Event::Denied(_) => "denied",
             Event::Answered { .. } => "answered",
             Event::Cleared => "cleared",
             Event::Loaded => "loaded",
@@ -314,8 +309,9 @@ impl Event {
     }
 
     /// Returns the unit, if the event itself has one.
-    pub const fn unit(&self) -> Option<Name> {
+    pub fn unit(&self) -> Option<Name> {
         match self {
+            Event::Denied(denial) => Some(denial.unit).filter(|unit| *unit != Name::EMPTY),
             Event::BucketAdded { unit, .. }
             | Event::BucketRemoved { named: Some((_, unit)), .. }
             | Event::CounterSet { unit, .. }

@@ -92,6 +92,8 @@ pub struct Found<'a> {
     pub time: Time,
     /// The account; empty for an event of the whole store.
     pub account: &'a [u8],
+    /// Version of the account after the commit. None if the commit deleted it, or replaced it by an image.
+    pub version: Option<u64>,
     /// The event.
     pub event: &'a Event,
     /// The origin of the event.
@@ -250,11 +252,13 @@ impl Translator {
         wanted: EventFilter<'_>,
         tell: &mut dyn FnMut(&Found<'_>) -> Stop,
     ) -> Result<Option<EventAt>, ChangeError> {
+        let mut version = None;
         let (account, time, balances): (&[u8], Time, &[Balance]) = match *record {
             Record::Account { id, .. } if wanted.account.is_some_and(|one| one != id) => {
                 return Ok(None);
             }
-            Record::Account { id, change, balances } => {
+            Record::Account { id, change, version: after, balances } => {
+                version = Some(after).filter(|&after| after > 0);
                 decode_change(change, &mut self.change)?;
                 events_of(&self.change, &mut self.events);
                 if wanted.transaction.is_some() {
@@ -300,7 +304,8 @@ impl Translator {
             };
             let is_wanted = wanted.has_origin(origin) && !wanted.unit.is_some_and(is_other);
             if at.index >= from.index && is_wanted {
-                let found = Found { at, crossing: None, time, account, event, origin, balance };
+                let found =
+                    Found { at, crossing: None, time, account, version, event, origin, balance };
                 let stop = if wanted.has_name(event) { tell(&found) } else { Stop::GoOn };
                 let rest = &self.events[place + 1..];
                 // Crossings follow the last event of their bucket in a commit.

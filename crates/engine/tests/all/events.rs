@@ -8,10 +8,10 @@ use scurry_engine::{
 };
 use scurry_ledger::{
     BucketAttributes, BucketNo, BucketTerms, Cause, Change, Code, Command, Create, Cycle, Decision,
-    Id, ItemAt, ItemRequest, LateAnswer, Limit, LimitAt, LimitSubject, Limits, Name, NewBucket, Op,
-    Overrun, PackedAnswer, Period, Posting, RequestKind, RequestName, SessionAt, SessionOptions,
-    SessionRequest, SessionTerms, Status, StoredAnswer, Time, Tombstone, TombstoneKind,
-    Transaction, Window, apply, decide,
+    Denial, Id, Identity, ItemAt, ItemRequest, LateAnswer, Limit, LimitAt, LimitSubject, Limits,
+    Name, NewBucket, Op, Overrun, PackedAnswer, Period, Posting, RequestKind, RequestName,
+    SessionAt, SessionOptions, SessionRequest, SessionTerms, Status, StoredAnswer, Time, Tombstone,
+    TombstoneKind, Transaction, Window, apply, decide,
 };
 use std::collections::BTreeMap;
 use std::io;
@@ -44,6 +44,21 @@ fn told(ops: Vec<Op>) -> Vec<EventWithOrigin> {
 
 fn events(ops: Vec<Op>) -> Vec<Event> {
     told(ops).into_iter().map(|told| told.event).collect()
+}
+
+fn denial() -> Denial {
+    Denial {
+        item: Some(1.into()),
+        unit: name("cent"),
+        requested: 5,
+        code: Code::CreditLimitReached,
+        cause: Cause::Balance,
+        left_out: 0,
+    }
+}
+
+fn msisdn() -> Identity {
+    Identity { kind: name("msisdn"), value: id("49123") }
 }
 
 const TERMS: BucketTerms =
@@ -144,7 +159,7 @@ fn each_fact_is_one_event_or_none() {
                 id: id("s"),
                 terms: SessionTerms { overrun: Overrun::Clamp, transfer: false },
             },
-            vec![Event::SessionOpened { session: id("s"), data: Vec::new() }],
+            vec![Event::SessionOpened],
         ),
         (
             Op::AddItem { session: SessionAt(0), key: 1.into(), unit: name("cent") },
@@ -167,12 +182,17 @@ fn each_fact_is_one_event_or_none() {
             },
             vec![],
         ),
-        (Op::CloseSession(SessionAt(0)), vec![Event::SessionEnded(Ending::Closed, None)]),
+        (Op::CloseSession(SessionAt(0)), vec![Event::SessionEnded(Ending::Closed(Code::Ok))]),
         // Without a session that ends, it records a refused one.
         (bury(TombstoneKind::Expired), vec![]),
         (Op::Remember(Box::new(transaction)), vec![]),
         (Op::NoteRefund { debit: id("txn"), item: 0, posting: posting(2, 9) }, vec![]),
         (Op::Forget, vec![]),
+        (Op::NameItem { at, key: 1.into(), unit: name("cent") }, vec![]),
+        (Op::NameKey(1.into()), vec![]),
+        (Op::NameBlob(SessionAt(0), vec![1]), vec![]),
+        (Op::NameIdentities([msisdn()].into()), vec![]),
+        (Op::Deny(Box::new(denial())), vec![Event::Denied(denial())]),
     ] {
         assert_eq!(events(vec![op.clone()]), expected, "{op:?}");
     }
@@ -185,10 +205,10 @@ fn each_fact_is_one_event_or_none() {
     for (kind, ending) in [
         (TombstoneKind::Expired, Ending::Expired),
         (TombstoneKind::Released, Ending::Released),
-        (answered, Ending::Closed),
+        (answered, Ending::Closed(Code::Ok)),
     ] {
         let ops = vec![Op::CloseSession(SessionAt(0)), bury(kind)];
-        assert_eq!(events(ops), [Event::SessionEnded(ending, Some(id("s")))]);
+        assert_eq!(events(ops), [Event::SessionEnded(ending)]);
     }
 }
 
@@ -213,14 +233,7 @@ fn late_use_is_told_with_the_session_that_was_not_open() {
     ];
     let expected = [
         Event::Moved(Movement::Debited, posting(2, 7)),
-        Event::LateUse {
-            session: session.clone(),
-            request: 6,
-            key: 1.into(),
-            unit,
-            used: 9,
-            uncollected: 2,
-        },
+        Event::LateUse { unit, used: 9, uncollected: 2 },
         Event::LimitReached { id: name("a-day"), percent: 80, used: 9, amount: 10 },
     ];
     assert_eq!(events(ops.clone()), expected);
@@ -228,8 +241,8 @@ fn late_use_is_told_with_the_session_that_was_not_open() {
     let late = Origin {
         session: Some(session),
         request: Some(6),
-        item: Some(OriginItem::Key(1.into())),
-        transaction: None,
+        item: Some(OriginItem { place: None, key: 1.into(), unit: Some(unit) }),
+        ..Origin::default()
     };
     assert_eq!((&origins[0], &origins[2]), (&late, &late));
 }
@@ -253,10 +266,10 @@ fn every_session_that_ends_is_told_by_its_id_and_how_it_ended() {
     for (tombstone_ms, after_ms, command, ending) in [
         (usual, 1_000, &count, Ending::Expired),
         (usual, 1_000 + usual, &count, Ending::Expired),
-        (usual, 999, &terminate, Ending::Closed),
+        (usual, 999, &terminate, Ending::Closed(Code::Ok)),
         (usual, 999, &release, Ending::Released),
         (0, 1_000, &count, Ending::Expired),
-        (0, 999, &terminate, Ending::Closed),
+        (0, 999, &terminate, Ending::Closed(Code::Ok)),
         (0, 999, &release, Ending::Released),
     ] {
         let limits = Limits { tombstone_ms, ..Limits::default() };
@@ -271,7 +284,7 @@ fn every_session_that_ends_is_told_by_its_id_and_how_it_ended() {
                 apply(&mut account, &change);
                 let mut events = Vec::new();
                 events_of(&change, &mut events);
-                events.into_iter().map(|told| told.event).collect::<Vec<_>>()
+                events
             }
             other => panic!("{command:?}: {other:?}"),
         };
@@ -291,8 +304,10 @@ fn every_session_that_ends_is_told_by_its_id_and_how_it_ended() {
         run(NOW, &Command::Reserve(reserve));
         let events = run(NOW.plus_ms(after_ms), command);
         let ended: Vec<_> =
-            events.iter().filter(|event| matches!(event, Event::SessionEnded(..))).collect();
-        assert_eq!(ended, [&Event::SessionEnded(ending, Some(id("s")))], "{command:?}");
+            events.iter().filter(|told| matches!(told.event, Event::SessionEnded(_))).collect();
+        let [EventWithOrigin { event, origin }] = ended[..] else { panic!("{ended:?}") };
+        let told = (event, origin.session.as_ref());
+        assert_eq!(told, (&Event::SessionEnded(ending), Some(&id("s"))), "{command:?}");
         let forgotten = after_ms >= 1_000 + usual || tombstone_ms == 0;
         assert_eq!(account.is_some_and(|account| account.tombstones.is_empty()), forgotten);
     }
@@ -312,7 +327,7 @@ fn what_moves_in_one_way_and_bucket_is_one_event_where_it_begins() {
     let expected = [
         Event::Moved(Movement::Settled, posting(0, 9)),
         Event::Moved(Movement::Released, posting(0, 4)),
-        Event::SessionEnded(Ending::Closed, None),
+        Event::SessionEnded(Ending::Closed(Code::Ok)),
         Event::Moved(Movement::Released, posting(1, 2)),
     ];
     assert_eq!(events(ops), expected);
@@ -332,8 +347,17 @@ fn each_movement_tells_the_request_and_the_item_that_it_comes_from() {
     let of = |session: &str, request, place| Origin {
         session: Some(id(session)),
         request,
-        item: Some(OriginItem::Place(place)),
-        transaction: None,
+        item: Some(OriginItem {
+            place: Some(place),
+            key: u32::from(place).into(),
+            unit: Some(name("cent")),
+        }),
+        ..Origin::default()
+    };
+    let named = |session, item: u8| Op::NameItem {
+        at: at(session, item),
+        key: u32::from(item).into(),
+        unit: name("cent"),
     };
     let bury =
         |session, kind| Op::StoreTombstone(Box::new(Tombstone::new(id(session), NOW, kind, None)));
@@ -341,11 +365,14 @@ fn each_movement_tells_the_request_and_the_item_that_it_comes_from() {
         |limit, percent| Op::ReachThreshold { limit: name(limit), percent, used: 9, amount: 9 };
     let update = vec![
         Op::NameSession(id("due")),
+        named(0, 0),
         Op::Release(at(0, 0), posting(0, 1)),
         Op::CloseSession(SessionAt(0)),
         bury("due", TombstoneKind::Expired),
         Op::Expire(posting(0, 2)),
         Op::NameSession(id("s")),
+        named(1, 0),
+        named(1, 1),
         Op::Settle(at(1, 0), posting(0, 3)),
         Op::Debit(posting(0, 4)),
         Op::Use { at: at(1, 0), used: 9, direct: 4, uncollected: 2 },
@@ -365,7 +392,7 @@ fn each_movement_tells_the_request_and_the_item_that_it_comes_from() {
     let ended = Origin { session: Some(id("due")), ..Origin::default() };
     let expected = [
         (moved(Movement::Released, 1), of("due", None, 0)),
-        (Event::SessionEnded(Ending::Expired, Some(id("due"))), ended),
+        (Event::SessionEnded(Ending::Expired), ended),
         (moved(Movement::Expired, 2), Origin::default()),
         (moved(Movement::Settled, 3), of("s", Some(4), 0)),
         (moved(Movement::Debited, 4), of("s", Some(4), 0)),
@@ -384,6 +411,8 @@ fn each_movement_tells_the_request_and_the_item_that_it_comes_from() {
     };
     let terminate = vec![
         Op::NameSession(id("s")),
+        named(0, 0),
+        named(0, 1),
         Op::Release(at(0, 0), posting(0, 1)),
         Op::Release(at(0, 1), posting(0, 2)),
         Op::CloseSession(SessionAt(0)),
@@ -440,20 +469,14 @@ fn each_event_has_a_word_of_its_own() {
         Event::LimitSet { id: name("l"), amount: 1 },
         Event::LimitRemoved(name("l")),
         Event::LimitReached { id: name("l"), percent: 80, used: 1, amount: 1 },
-        Event::SessionOpened { session: Id::EMPTY, data: Vec::new() },
-        Event::SessionEnded(Ending::Closed, None),
-        Event::SessionEnded(Ending::Released, None),
-        Event::SessionEnded(Ending::Expired, None),
+        Event::SessionOpened,
+        Event::SessionEnded(Ending::Closed(Code::Ok)),
+        Event::SessionEnded(Ending::Released),
+        Event::SessionEnded(Ending::Expired),
         Event::ItemAdded { key: 0.into(), unit: name("u") },
         Event::Uncollected(1),
-        Event::LateUse {
-            session: Id::EMPTY,
-            request: 0,
-            key: 0.into(),
-            unit: name("u"),
-            used: 1,
-            uncollected: 0,
-        },
+        Event::LateUse { unit: name("u"), used: 1, uncollected: 0 },
+        Event::Denied(denial()),
         Event::Cleared,
         Event::Low { bucket, threshold: 1 },
         Event::Restored { bucket, threshold: 1 },
@@ -467,7 +490,7 @@ fn each_event_has_a_word_of_its_own() {
     assert_eq!(
         words.join(" "),
         "bucket-added bucket-changed bucket-removed cleared counter created credited debited \
-         deleted expired identity item-added late-use limit limit-removed limit-set low overdrawn \
+         deleted denied expired identity item-added late-use limit limit-removed limit-set low overdrawn \
          refunded refunded-expired released released-expired reserved restored session-closed \
          session-expired session-opened session-released settled status uncollected voided"
     );

@@ -13,11 +13,12 @@ use crate::carried::Taken;
 use crate::digest::CommandBody;
 use crate::{
     Allowance, Answer, Bucket, BucketAttributes, BucketKeys, BucketNo, BucketTerms, Cause, Code,
-    Command, Cycle, DebitPart, DebitedItem, DebtRule, ItemAmount, ItemKey, LimitTerms, Name, Op,
-    Period, PeriodClock, Posting, Status, Time, Transaction,
+    Command, Cycle, DebitPart, DebitedItem, DebtRule, Denial, ItemAmount, ItemKey, LimitTerms,
+    Name, Op, Period, PeriodClock, Posting, Status, Time, Transaction,
 };
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use core::iter;
 
 pub(super) fn run(
     draft: &mut Draft<'_>,
@@ -61,12 +62,46 @@ pub(super) fn run(
         Command::Limit { limit, ref terms, .. } => change_limit(draft, limit, terms)?,
         _ => return reject(Code::Invalid, "the command has no transaction id"),
     };
+    note_denial(draft, command, &done);
     Ok(answer(draft, txn, body, done))
 }
 
 /// Ends a command with a transaction id that its chain denies.
-pub(super) fn deny(draft: &mut Draft<'_>, txn: &[u8], body: &CommandBody, amount: i64) -> Outcome {
-    answer(draft, txn, body, BalanceOutcome::denied_by_chain(amount))
+pub(super) fn deny(
+    draft: &mut Draft<'_>,
+    txn: &[u8],
+    (command, body): (&Command<'_>, &CommandBody),
+    amount: i64,
+) -> Outcome {
+    let done = BalanceOutcome::denied_by_chain(amount);
+    note_denial(draft, command, &done);
+    answer(draft, txn, body, done)
+}
+
+/// Records the denial of a command for readers of the log.
+fn note_denial(draft: &mut Draft<'_>, command: &Command<'_>, done: &BalanceOutcome) {
+    let &BalanceOutcome { code, cause, .. } = done;
+    if code == Code::Ok {
+        return;
+    }
+    let denial = |item, unit, requested| Denial { item, unit, requested, code, cause, left_out: 0 };
+    let of_items = |items: &[ItemAmount], draft: &mut Draft<'_>| {
+        let each = |of: &ItemAmount| denial(Some(of.key), of.unit, of.amount);
+        draft.note_denials(items.iter().map(each));
+    };
+    let one = match *command {
+        Command::Debit { unit, amount, .. } => denial(None, unit, amount),
+        Command::DebitItems { items, .. } | Command::RefundItems { items, .. } => {
+            return of_items(items, draft);
+        }
+        Command::TopUp { bucket, amount, unit, .. } => {
+            let known = draft.account().bucket(bucket).map(|bucket| bucket.unit);
+            denial(None, unit.or(known).unwrap_or(Name::EMPTY), amount)
+        }
+        Command::Refund { amount, .. } => denial(None, Name::EMPTY, amount.unwrap_or(0)),
+        _ => denial(None, Name::EMPTY, 0),
+    };
+    draft.note_denials(iter::once(one));
 }
 
 fn answer(draft: &mut Draft<'_>, txn: &[u8], body: &CommandBody, done: BalanceOutcome) -> Outcome {
@@ -461,6 +496,10 @@ fn debit_one(
     }
     let burn = burn_order(draft.account(), counting, draft.now);
     let postings = debit_parts(draft.account(), &burn, amount);
+    draft.name_identities();
+    if let Some(key) = counting.item {
+        draft.name_key(key);
+    }
     parts.reserve(burn.len());
     for posting in postings {
         let Posting { bucket, amount } = posting;
@@ -566,11 +605,16 @@ fn record_refunds(
     carry: bool,
 ) -> Step<()> {
     check_room(draft)?;
+    draft.name_identities();
     let &Transaction { id: ref debit, version: debited, ref items, .. } = found;
     for (item, posting) in back {
         let Posting { bucket: no, amount } = posting;
         // With CARRY it comes back as if it had been debited now.
         let taken = Taken::By(if carry { draft.next_version() } else { debited });
+        let key = items.get(usize::from(item)).map(|item| item.key);
+        if let Some(key) = key {
+            draft.name_key(key);
+        }
         let regained = regained(draft, posting, taken, draft.now);
         if regained > 0 {
             draft.record_inflow(Op::Refund, Posting { bucket: no, amount: regained })?;
@@ -581,8 +625,7 @@ fn record_refunds(
         }
         draft.record(Op::NoteRefund { debit: debit.clone(), item, posting });
         let unit = draft.bucket(posting.bucket).unit;
-        let item = items.get(usize::from(item)).map(|item| item.key);
-        CountedUnits { unit, item }.uncount(draft, posting.amount, debited);
+        CountedUnits { unit, item: key }.uncount(draft, posting.amount, debited);
     }
     Ok(())
 }

@@ -19,12 +19,12 @@ pub(super) fn run(draft: &mut Draft<'_>, command: &Command<'_>) -> Step<Outcome>
         }
         Command::TopUp { txn, bucket, .. } => {
             let available = draft.account().bucket(*bucket).map_or(0, |bucket| bucket.available);
-            Ok(balance::deny(draft, txn, body, available))
+            Ok(balance::deny(draft, txn, (command, body), available))
         }
         Command::Debit { txn, .. }
         | Command::DebitItems { txn, .. }
         | Command::Refund { txn, .. }
-        | Command::RefundItems { txn, .. } => Ok(balance::deny(draft, txn, body, 0)),
+        | Command::RefundItems { txn, .. } => Ok(balance::deny(draft, txn, (command, body), 0)),
         Command::Create(_)
         | Command::Status { .. }
         | Command::Delete { .. }

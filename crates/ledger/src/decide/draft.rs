@@ -2,8 +2,9 @@
 
 use crate::apply::{NamedSessions, apply_op, seal};
 use crate::{
-    Account, Allowance, Answer, Bound, Bucket, BucketNo, Change, Code, DebtRule, Decision, Id,
-    Item, ItemAt, Limits, Name, Op, Posting, Rejection, Session, SessionAt, SessionTerms, Time,
+    Account, Allowance, Answer, Bound, Bucket, BucketNo, Change, Code, DebtRule, Decision, Denial,
+    Id, Item, ItemAt, ItemKey, Limits, Name, Op, Posting, Rejection, Session, SessionAt,
+    SessionTerms, Time,
 };
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -13,8 +14,27 @@ pub(crate) struct Draft<'a> {
     ops: Vec<Op>,
     /// Sessions that the facts name.
     named: NamedSessions,
+    told: Told,
     pub(crate) now: Time,
     pub(crate) limits: &'a Limits,
+}
+
+/// What the facts have named so far for readers of the log.
+#[derive(Clone, Debug, Default)]
+struct Told {
+    identities: bool,
+    /// Items of the session that was named last, a bit for each position.
+    items: [u64; 4],
+}
+
+impl Told {
+    /// Notes an item. Reports whether it was not named before.
+    fn add_item(&mut self, position: u8) -> bool {
+        let (word, bit) = (&mut self.items[usize::from(position / 64)], 1 << (position % 64));
+        let is_new = *word & bit == 0;
+        *word |= bit;
+        is_new
+    }
 }
 
 /// A point to roll back to.
@@ -22,6 +42,7 @@ pub(super) struct Mark {
     account: Option<Account>,
     ops: usize,
     named: NamedSessions,
+    told: Told,
 }
 
 pub(super) const OVERFLOW: Rejection =
@@ -37,7 +58,7 @@ impl<'a> Draft<'a> {
         limits: &'a Limits,
     ) -> Draft<'a> {
         ops.drain(..).for_each(Op::discard);
-        Draft { account, ops, named: NamedSessions::default(), now, limits }
+        Draft { account, ops, named: NamedSessions::default(), told: Told::default(), now, limits }
     }
 
     pub(super) fn account_exists(&self) -> bool {
@@ -86,14 +107,65 @@ impl<'a> Draft<'a> {
     /// Names the session at this position of the account's order, for facts about it.
     #[inline]
     pub(super) fn name(&mut self, place: usize) -> SessionAt {
+        self.told.items = [0; 4];
         self.ops.push(Op::NameSession(self.account().sessions[place].id.clone()));
-        self.named.add(place)
+        let at = self.named.add(place);
+        if !self.account().sessions[place].blob.is_empty() {
+            self.ops.push(Op::NameBlob(at, self.account().sessions[place].blob.clone()));
+        }
+        at
     }
 
     /// Opens a session, for facts about it.
     pub(super) fn open(&mut self, id: Id, terms: SessionTerms) -> SessionAt {
+        self.name_identities();
+        self.told.items = [0; 4];
         self.record(Op::OpenSession { id, terms });
         self.named.last()
+    }
+
+    /// Names an item for readers of the log, unless a fact has named it.
+    #[inline]
+    pub(super) fn name_item(&mut self, at: ItemAt) {
+        if self.told.add_item(at.item) {
+            let Item { key, unit, .. } = *self.item(at);
+            self.ops.push(Op::NameItem { at, key, unit });
+        }
+    }
+
+    /// Names the item of no session that the facts after it are about, for readers of the log.
+    pub(super) fn name_key(&mut self, key: ItemKey) {
+        self.ops.push(Op::NameKey(key));
+    }
+
+    /// Adds an item to a session.
+    pub(super) fn add_item(&mut self, at: ItemAt, key: ItemKey, unit: Name) {
+        self.record(Op::AddItem { session: at.session, key, unit });
+        self.name_item(at);
+    }
+
+    /// Names the identities of the account for readers of the log, once.
+    #[inline]
+    pub(super) fn name_identities(&mut self) {
+        if !self.account().identities.is_empty() && !self.told.identities {
+            self.told.identities = true;
+            self.ops.push(Op::NameIdentities(self.account().identities.as_slice().into()));
+        }
+    }
+
+    /// Records denials for readers of the log, as many as one command may.
+    pub(super) fn note_denials(&mut self, denials: impl Iterator<Item = Denial>) {
+        let (mut kept, mut left_out) = (Vec::new(), 0);
+        for denial in denials {
+            match kept.len() < self.limits.denials_max {
+                true => kept.push(denial),
+                false => left_out += 1,
+            }
+        }
+        let Some(last) = kept.last_mut() else { return };
+        last.left_out = left_out;
+        self.name_identities();
+        kept.into_iter().for_each(|denial| self.ops.push(Op::Deny(Box::new(denial))));
     }
 
     /// Records a credit or a refund, if the bucket's totals have room for it.
@@ -189,6 +261,7 @@ impl<'a> Draft<'a> {
             account: self.account.clone(),
             ops: self.ops.len(),
             named: self.named.clone(),
+            told: self.told.clone(),
         })
     }
 
@@ -206,9 +279,9 @@ impl<'a> Draft<'a> {
     }
 
     pub(super) fn roll_back(&mut self, mark: Box<Mark>) {
-        let Mark { account, ops, named } = *mark;
+        let Mark { account, ops, named, told } = *mark;
         *self.account = account;
-        self.named = named;
+        (self.named, self.told) = (named, told);
         self.ops.truncate(ops);
     }
 

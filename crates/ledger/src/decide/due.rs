@@ -241,8 +241,13 @@ fn expire_session(draft: &mut Draft<'_>, id: &Id) {
             refill(draft, no, deadline.plus_ms(-1));
         }
     }
+    draft.name_identities();
     for index in 0..draft.session(session).items.len() {
-        release_item(draft, draft.item_at(session, index), deadline);
+        let item = draft.item_at(session, index);
+        if !draft.item(item).slices.is_empty() {
+            draft.name_item(item);
+            release_item(draft, item, deadline);
+        }
     }
     draft.record(Op::CloseSession(session));
     // The tombstone's own forget time may be over too. It is recorded all the same: the fact tells which session ended,

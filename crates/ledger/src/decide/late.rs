@@ -38,6 +38,7 @@ pub(super) fn settle(
         None => check_room(draft, 0)?,
     }
     let overrun = request.options.terms(draft.limits.overrun_default).overrun;
+    draft.name_identities();
     let mut items = ItemAnswers::with_capacity(request.items.len());
     for item in request.items {
         let uncollected = settle_late(draft, item, overrun)?;

@@ -8,9 +8,9 @@ use super::units::{GrantRequest, Source, grant, release_item, settle, settle_lat
 use super::{Outcome, Step, late, limit, reject};
 use crate::digest::CommandBody;
 use crate::{
-    Answer, Cause, Code, Final, Id, Item, ItemAnswer, ItemAnswers, ItemAt, ItemRequest, Op,
-    PackedAnswer, Rejection, RequestName, Session, SessionAt, SessionOptions, SessionRequest,
-    Standing, Status, StoredAnswer, Time, Tombstone, TombstoneKind, WindowEntry,
+    Answer, Cause, Code, Denial, Final, Id, Item, ItemAnswer, ItemAnswers, ItemAt, ItemRequest,
+    Name, Op, PackedAnswer, Rejection, RequestName, Session, SessionAt, SessionOptions,
+    SessionRequest, Standing, Status, StoredAnswer, Time, Tombstone, TombstoneKind, WindowEntry,
 };
 use smallvec::SmallVec;
 
@@ -111,6 +111,7 @@ fn refuse(
     code: Code,
     items: ItemAnswers,
 ) -> Outcome {
+    note_denials(draft, request, &items);
     store_answered_tombstone(draft, request, body, (code, None), &items);
     Outcome::Commit(Answer::Session { code, version: 0, items })
 }
@@ -471,10 +472,15 @@ fn find_or_add_items(
     };
     let mut positions: ItemPositions = request.items.iter().map(find).collect();
     for (position, item) in positions.iter_mut().zip(request.items) {
-        if position.is_none() && len < draft.limits.session_items_max {
-            *position = Some(ItemAt { session: at, item: u8::try_from(len).unwrap_or(u8::MAX) });
-            draft.record(Op::AddItem { session: at, key: item.key, unit: item.unit });
-            len += 1;
+        match *position {
+            Some(known) => draft.name_item(known),
+            None if len < draft.limits.session_items_max => {
+                let added = ItemAt { session: at, item: u8::try_from(len).unwrap_or(u8::MAX) };
+                *position = Some(added);
+                draft.add_item(added, item.key, item.unit);
+                len += 1;
+            }
+            None => {}
         }
     }
     positions
@@ -538,6 +544,25 @@ fn note_standing(draft: &mut Draft<'_>, at: ItemAt, answer: &ItemAnswer) {
     }
 }
 
+/// Records the denied items of an answer for readers of the log.
+fn note_denials(draft: &mut Draft<'_>, request: &SessionRequest<'_>, items: &[ItemAnswer]) {
+    if items.iter().all(|item| item.code == Code::Ok) {
+        return;
+    }
+    let denials = items.iter().enumerate().filter(|(_, answer)| answer.code != Code::Ok);
+    draft.note_denials(denials.map(|(at, answer)| {
+        let asked = request.items.get(at);
+        Denial {
+            item: asked.map(|item| item.key),
+            unit: asked.map_or(Name::EMPTY, |item| item.unit),
+            requested: asked.and_then(|item| item.requested).unwrap_or(0),
+            code: answer.code,
+            cause: answer.cause,
+            left_out: 0,
+        }
+    }));
+}
+
 fn deny_all(request: &SessionRequest<'_>, code: Code, cause: Cause, last: Final) -> ItemAnswers {
     let denied = ItemAnswer::denied(code, cause, last);
     request.items.iter().map(|_| denied).collect()
@@ -583,6 +608,7 @@ fn store(
     code: Code,
     items: ItemAnswers,
 ) -> Answer {
+    note_denials(draft, request, &items);
     let version = draft.session(session).version;
     let name = body.name(request.request);
     let answer = PackedAnswer::from_parts(name, body.digest(), (code, version), &items);
@@ -592,8 +618,13 @@ fn store(
 }
 
 pub(super) fn release_all(draft: &mut Draft<'_>, at: SessionAt) {
+    draft.name_identities();
     for index in 0..draft.session(at).items.len() {
-        release_item(draft, draft.item_at(at, index), draft.now);
+        let item = draft.item_at(at, index);
+        if !draft.item(item).slices.is_empty() {
+            draft.name_item(item);
+            release_item(draft, item, draft.now);
+        }
     }
     draft.record(Op::CloseSession(at));
 }
@@ -609,6 +640,7 @@ fn close(
     // The tombstone needs this name only if it is after that of the closing request.
     let name = body.name(request.request);
     let last = draft.session(at).answers.last().filter(|last| *last > name);
+    note_denials(draft, request, &items);
     release_all(draft, at);
     store_answered_tombstone(draft, request, body, (code, last), &items);
     Outcome::Commit(Answer::Session { code, version: 0, items })

@@ -190,6 +190,7 @@ fn settle_hold(draft: &mut Draft<'_>, id: &[u8]) -> Step<Outcome> {
         return Ok(Outcome::Replay(done()));
     };
     let UnitAmount { unit, amount } = held(draft, session);
+    draft.name_item(item(session));
     settle(draft, item(session), amount, Source::OwnHold)?;
     draft.record(Op::Transit(UnitAmount { unit, amount: -amount }));
     let (validity_ms, tcc_ms) = (RETRY_MS_FIRST, RETRY_MS_FIRST);

@@ -19,12 +19,12 @@ pub fn holds_map(reply: &mut Reply<'_>, view: &HoldsView) {
     }
     list!(reply, "holds", view.holds.len());
     for hold in &view.holds {
-        reply.array(6);
+        reply.array(8);
         reply.bulk(hold.session.as_bytes());
         item_key(reply, &hold.key);
         reply.name(&hold.unit);
         reply.name(&hold.bucket);
-        reply.integers([hold.amount, hold.deadline.0]);
+        reply.integers([hold.amount, hold.deadline.0, hold.opened.0, hold.active.0]);
     }
     word!(reply, "next");
     match &view.next {

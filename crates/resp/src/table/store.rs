@@ -82,7 +82,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         summary: "Reads what was committed, from a position on: each change of a balance, each expiry, each crossing of a threshold.",
         term: "event stream, notification",
         grammar: "position [THREAD n] [COUNT n] [BLOCK ms] [LOW unit amount]... [EVENT name]... [ACCOUNT account]",
-        reply: "map of: next, oldest, end, events\n\
+        reply: "map of: store, next, oldest, end, events\n\
                 events: array of [id, [field, value, ...]]",
         codes: &[Invalid],
         example: "SCUR.WATCH 0 COUNT 100 BLOCK 5000 LOW cent 200",

@@ -4,6 +4,9 @@
 
 mod reading;
 mod render;
+mod shown;
+
+pub use shown::{EventLog, missed_events};
 
 use super::Durable;
 use crate::mail::bell::CoreWaker;
@@ -18,24 +21,9 @@ use std::io;
 use std::sync::Arc;
 use std::sync::mpsc;
 
-/// The log that positions belong to.
-#[derive(Clone, Copy, Debug)]
-struct Log {
-    store: u64,
-    generation: u32,
-    thread: u16,
-}
-
-impl Log {
-    fn position(self, at: EventAt) -> Position {
-        let EventAt { sequence, index } = at;
-        Position { generation: self.generation, thread: self.thread, sequence, index }
-    }
-}
-
 /// Readers of one core's events: their jobs, and the thread that reads for them.
 pub(crate) struct Events {
-    log: Log,
+    log: EventLog,
     jobs: mpsc::Sender<Job>,
     done: mpsc::Receiver<JobOutcome>,
     /// Readers with a job at the thread.
@@ -58,7 +46,8 @@ impl Events {
     ) -> io::Result<Events> {
         let (jobs, work) = mpsc::channel();
         let (tell, done) = mpsc::channel();
-        let own = Log { store, generation, thread: u16::try_from(log.core).unwrap_or(u16::MAX) };
+        let own =
+            EventLog { store, generation, thread: u16::try_from(log.core).unwrap_or(u16::MAX) };
         reading::start((log, own), directory, work, tell, bell)?;
         Ok(Events {
             log: own,

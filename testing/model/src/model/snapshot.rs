@@ -83,6 +83,7 @@ pub struct SessionShot {
     pub validity_ms: i64,
     pub tcc_ms: i64,
     pub deadline: i64,
+    pub opened: i64,
     pub terms: SessionTerms,
     pub blob: Vec<u8>,
     /// Highest request number that was answered.
@@ -139,6 +140,7 @@ impl Snapshot {
             validity_ms: session.validity_ms,
             tcc_ms: session.tcc_ms,
             deadline: session.deadline.0,
+            opened: session.opened.0,
             terms: session.terms,
             blob: session.blob.clone(),
             last_request: session.answers.last_request(),
@@ -272,6 +274,7 @@ impl Snapshot {
             validity_ms: session.validity,
             tcc_ms: session.tcc,
             deadline: session.deadline,
+            opened: session.opened,
             terms: session.terms,
             blob: session.blob.clone(),
             last_request: session.answers.iter().map(|answer| answer.0.0).max(),

@@ -131,6 +131,7 @@ pub(crate) struct Session {
     pub(crate) validity: i64,
     pub(crate) tcc: i64,
     pub(crate) deadline: i64,
+    pub(crate) opened: i64,
     pub(crate) terms: SessionTerms,
     pub(crate) blob: Vec<u8>,
     pub(crate) items: Vec<ItemState>,

@@ -16,6 +16,7 @@ fn others(random: &mut Random) -> Limits {
         session_items_max: random.below(9),
         answers_max: 1 + random.below(8),
         transactions_max: random.below(14),
+        denials_max: 16,
         blob_len_max: random.below(4),
         tombstone_ms: random.pick(&[0, 1, 40, 240]),
         transaction_ms: random.pick(&[1, 30, 1_000]),

@@ -58,13 +58,13 @@ fn a_newer_format_of_the_store() {
     let manifest = directory.join("MANIFEST");
     let text = std::fs::read_to_string(&manifest).expect("it is text");
     let (body, _) = text.split_once("crc32c ").expect("it ends with a checksum");
-    let newer = body.replace("format 2\n", "format 3\n");
+    let newer = body.replace("format 3\n", "format 4\n");
     assert_ne!(newer, body);
     let sealed = format!("{newer}crc32c {:08x}\n", crc32c(newer.as_bytes()));
     std::fs::write(&manifest, sealed).expect("it is written");
     let before = files(&directory);
     let said = refusal(&mut under(&[], &directory, "write"));
-    assert!(said.contains("MANIFEST has format 3, and this scurry reads format 2 alone"), "{said}");
+    assert!(said.contains("MANIFEST has format 4, and this scurry reads format 3 alone"), "{said}");
     assert!(said.contains("start the version that wrote it"), "{said}");
     assert_eq!(unlocked(files(&directory)), unlocked(before));
 }

@@ -3,10 +3,10 @@
 use scurry_codec::{Checksum, Seal};
 use scurry_ledger::{
     Allowance, BucketKeys, BucketNo, BucketTerms, Cause, Change, Code, Cycle, DebitPart,
-    DebitedItem, DebtRule, Final, Id, ItemAnswer, ItemAnswers, ItemAt, ItemKey, LateAnswer, Limit,
-    LimitAt, LimitSubject, Name, Op, Overrun, PackedAnswer, Period, Posting, RequestKind,
-    RequestName, SessionAt, SessionTerms, Span, Standing, Status, StoredAnswer, Time, Tombstone,
-    TombstoneKind, Transaction, UnitAmount, Window,
+    DebitedItem, DebtRule, Denial, Final, Id, Identity, ItemAnswer, ItemAnswers, ItemAt, ItemKey,
+    LateAnswer, Limit, LimitAt, LimitSubject, Name, Op, Overrun, PackedAnswer, Period, Posting,
+    RequestKind, RequestName, SessionAt, SessionTerms, Span, Standing, Status, StoredAnswer, Time,
+    Tombstone, TombstoneKind, Transaction, UnitAmount, Window,
 };
 
 pub(crate) const CHECKSUM: Checksum = crc32c::crc32c_append;
@@ -313,6 +313,26 @@ pub(crate) fn every_op() -> Change {
     let (kind, value) = (name("msisdn"), id("15550100"));
     let forget_at = AT.plus_ms(3_600_000);
     ops.push(Op::KeepIdentity { kind, value: value.clone(), forget_at });
-    ops.push(Op::ForgetIdentity { kind, value });
+    ops.push(Op::ForgetIdentity { kind, value: value.clone() });
+    let (at, unit) = (ItemAt { session: SessionAt(1), item: 2 }, name("octets"));
+    ops.push(Op::NameItem { at, key: 300.into(), unit });
+    let named = ItemKey::new(b"gpt").expect("a key");
+    ops.push(Op::NameItem { at, key: named, unit });
+    ops.push(Op::NameKey(named));
+    ops.push(Op::NameKey(7.into()));
+    ops.push(Op::NameBlob(SessionAt(1), vec![0, 255]));
+    ops.push(Op::NameIdentities([Identity { kind, value }].into()));
+    let denial = Denial {
+        item: Some(named),
+        unit,
+        requested: 5_000,
+        code: Code::CreditLimitReached,
+        cause: Cause::Limit { id: name("a-minute"), allowed_at },
+        left_out: 3,
+    };
+    ops.push(Op::Deny(Box::new(denial)));
+    let (item, unit, requested) = (None, Name::EMPTY, 0);
+    let (code, cause, left_out) = (Code::ServiceDenied, Cause::Status, 0);
+    ops.push(Op::Deny(Box::new(Denial { item, unit, requested, code, cause, left_out })));
     Change { at: AT, ops }
 }

@@ -1,6 +1,7 @@
 //! The thread that reads events out of a core's log, so that the core does not wait for files.
 
-use super::{Log, render};
+use super::render;
+use super::shown::{EventLog, missed_events};
 use crate::mail::bell::CoreWaker;
 use crate::mail::message::{EventRequest, Statement};
 use crate::ticket::Sender;
@@ -39,7 +40,7 @@ pub(super) enum JobOutcome {
 }
 
 pub(super) fn start(
-    (log, own): (LogId, Log),
+    (log, own): (LogId, EventLog),
     directory: Directory,
     work: mpsc::Receiver<Job>,
     tell: mpsc::Sender<JobOutcome>,
@@ -58,7 +59,7 @@ pub(super) fn start(
     Ok(())
 }
 
-fn read(reader: &mut EventReader<Directory>, log: Log, mut job: Job) -> JobOutcome {
+fn read(reader: &mut EventReader<Directory>, log: EventLog, mut job: Job) -> JobOutcome {
     let request = &job.request;
     let outcome = match &request.statement {
         Some(statement) if statement.is_reversed => state_back(reader, log, &job, statement),
@@ -94,13 +95,13 @@ struct RenderedEvents {
 /// Renders events until the reply is long enough.
 fn tell(
     reader: &mut EventReader<Directory>,
-    log: Log,
+    log: EventLog,
     (request, durable): (&EventRequest, u64),
     (from, wanted): (EventAt, EventFilter<'_>),
 ) -> Result<(Read, RenderedEvents), ReadEventsError> {
     let (mut told, mut left) = (RenderedEvents::default(), request.count);
     let read = reader.read(from, durable, wanted, &mut |found| {
-        let event = render::event(log, found);
+        let event = log.event(found);
         render::write(&mut Reply::new(&mut told.bytes, request.protocol), &event);
         told.count += 1;
         left -= u16::from(found.crossing.is_none());
@@ -111,7 +112,7 @@ fn tell(
 
 fn follow(
     reader: &mut EventReader<Directory>,
-    log: Log,
+    log: EventLog,
     job: &Job,
 ) -> Result<Outcome, ReadEventsError> {
     let request = &job.request;
@@ -134,7 +135,7 @@ fn follow(
     render::head(&mut reply, log, &read, job.durable);
     reply.array(told.count + usize::from(missed.is_some()));
     if let Some((from, to)) = missed {
-        render::write(&mut reply, &render::missed(from, log.position(to)));
+        render::write(&mut reply, &missed_events(from, log.position(to)));
     }
     reply.formed(&told.bytes);
     Ok(Outcome::Reply(out))
@@ -154,7 +155,7 @@ fn wanted<'a>(request: &'a EventRequest, statement: &'a Statement) -> EventFilte
 
 fn state(
     reader: &mut EventReader<Directory>,
-    log: Log,
+    log: EventLog,
     job: &Job,
     statement: &Statement,
 ) -> Result<Outcome, ReadEventsError> {
@@ -188,7 +189,7 @@ fn state(
 /// Renders a statement, newest entries first.
 fn state_back(
     reader: &mut EventReader<Directory>,
-    log: Log,
+    log: EventLog,
     job: &Job,
     statement: &Statement,
 ) -> Result<Outcome, ReadEventsError> {
@@ -197,7 +198,7 @@ fn state_back(
     let before = job.at.unwrap_or(EventAt::record(durable + 1));
     let back = reader.read_back(before, wanted, usize::from(request.count), &mut |found| {
         let mut told = Vec::new();
-        let event = render::event(log, found);
+        let event = log.event(found);
         render::write(&mut Reply::new(&mut told, request.protocol), &event);
         told
     })?;

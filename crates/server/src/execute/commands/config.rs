@@ -49,6 +49,7 @@ fn settings(node: &Node) -> Vec<(&'static str, String)> {
         ("answers-max", limits.answers_max.to_string()),
         ("transactions-max", limits.transactions_max.to_string()),
         ("blob-len-max", limits.blob_len_max.to_string()),
+        ("denials-max", limits.denials_max.to_string()),
         ("tombstone-ms", limits.tombstone_ms.to_string()),
         ("transaction-ms", limits.transaction_ms.to_string()),
         ("validity-ms-default", limits.validity_ms_default.to_string()),
