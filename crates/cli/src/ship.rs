@@ -4,6 +4,7 @@ mod backup;
 mod files;
 mod source;
 mod tell;
+mod usage;
 
 use crate::log::Log;
 use anyhow::{Context, Result};
@@ -34,12 +35,15 @@ pub(crate) struct Ship {
 enum Destination {
     /// Write files of JSON lines or Protobuf, each event once.
     Files(files::ToFiles),
+    /// Write usage records, a line of JSON each: of each session that has ended, and of each direct debit.
+    Usage(usage::ToUsage),
 }
 
 impl Ship {
     pub(crate) fn run(self) -> Result<()> {
         match self.to {
             Destination::Files(to) => to.run(),
+            Destination::Usage(to) => to.run(),
         }
     }
 }

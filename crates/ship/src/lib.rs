@@ -19,6 +19,6 @@ pub use filter::Filter;
 pub use measures::{Figures, Measures};
 pub use positions::{ParsePositionsError, Positions, StoreId};
 pub use reader::Begin;
-pub use record::Record;
+pub use record::{Record, base64, date};
 pub use shipper::{ShipError, Shipping, ship};
 pub use sink::{Delivery, Sink, SinkError};

@@ -6,7 +6,6 @@ use scurry_service::{Event, EventField, EventId};
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 use time::OffsetDateTime;
-use time::format_description::well_known::Rfc3339;
 
 /// An event. docs/events.md has the meaning of the fields; those without a value are left out of JSON. Amounts are minor
 /// units.
@@ -20,7 +19,7 @@ pub struct Record {
     pub store: String,
     /// Time of the commit, ms since 1970 UTC. In JSON `time`, a date of RFC 3339. 0 for `missed`.
     #[prost(int64, tag = "3")]
-    #[serde(rename = "time", serialize_with = "date", skip_serializing_if = "is_zero")]
+    #[serde(rename = "time", serialize_with = "as_date", skip_serializing_if = "is_zero")]
     pub time_ms: i64,
     /// Name of the event.
     #[prost(string, tag = "4")]
@@ -51,7 +50,7 @@ pub struct Record {
     pub request: Option<u32>,
     /// DATA of the session: opaque bytes of its client. In JSON base64.
     #[prost(bytes = "vec", optional, tag = "11")]
-    #[serde(serialize_with = "base64", skip_serializing_if = "Option::is_none")]
+    #[serde(serialize_with = "as_base64", skip_serializing_if = "Option::is_none")]
     pub data: Option<Vec<u8>>,
     /// Key of the item.
     #[prost(string, optional, tag = "12")]
@@ -177,10 +176,10 @@ pub struct Record {
     #[prost(string, optional, tag = "42")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
-    /// Time at which the session began, ms since 1970 UTC.
-    #[prost(int64, optional, tag = "43")]
+    /// Denials of the same command that have no event.
+    #[prost(uint32, optional, tag = "43")]
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub opened: Option<i64>,
+    pub left_out: Option<u32>,
 }
 
 impl Record {
@@ -255,12 +254,12 @@ impl Record {
             "floor" => &mut self.floor,
             "value" => &mut self.count,
             "threshold" => &mut self.threshold,
-            "opened" => &mut self.opened,
             "item" => return self.item = Some(number.to_string()),
             "version" => return self.version = u64::try_from(number).ok(),
             "request" => return self.request = u32::try_from(number).ok(),
             "item_no" => return self.item_no = u32::try_from(number).ok(),
             "bucket_no" => return self.bucket_no = u32::try_from(number).ok(),
+            "left_out" => return self.left_out = u32::try_from(number).ok(),
             "percent" => return self.percent = u32::try_from(number).ok(),
             _ => return,
         };
@@ -280,18 +279,36 @@ fn text(bytes: Vec<u8>) -> String {
     })
 }
 
-fn date<S: Serializer>(time_ms: &i64, serializer: S) -> Result<S::Ok, S::Error> {
-    let nanos = i128::from(*time_ms) * 1_000_000;
-    let date = OffsetDateTime::from_unix_timestamp_nanos(nanos).ok();
-    match date.and_then(|date| date.format(&Rfc3339).ok()) {
-        Some(date) => serializer.serialize_str(&date),
+/// Returns a time, ms since 1970 UTC, as a date of RFC 3339 with milliseconds.
+pub fn date(time_ms: i64) -> String {
+    let nanos = i128::from(time_ms) * 1_000_000;
+    let Ok(date) = OffsetDateTime::from_unix_timestamp_nanos(nanos) else {
         // After the year 9999, which the ledger's clock allows.
-        None => serializer.serialize_i64(*time_ms),
-    }
+        return time_ms.to_string();
+    };
+    format!(
+        "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z",
+        date.year(),
+        u8::from(date.month()),
+        date.day(),
+        date.hour(),
+        date.minute(),
+        date.second(),
+        date.millisecond()
+    )
 }
 
-fn base64<S: Serializer>(data: &Option<Vec<u8>>, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(&STANDARD.encode(data.as_deref().unwrap_or_default()))
+/// Returns bytes as base64 with padding.
+pub fn base64(bytes: &[u8]) -> String {
+    STANDARD.encode(bytes)
+}
+
+fn as_date<S: Serializer>(time_ms: &i64, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&date(*time_ms))
+}
+
+fn as_base64<S: Serializer>(data: &Option<Vec<u8>>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&base64(data.as_deref().unwrap_or_default()))
 }
 
 fn is_zero(number: &i64) -> bool {

@@ -1,6 +1,6 @@
 //! The directory of the files, which one shipper has at a time.
 
-use crate::{FileName, Kind};
+use crate::{FileKind, FileName};
 use scurry_ship::{Positions, SinkError, StoreId};
 use std::collections::BTreeMap;
 use std::fs::{self, File, TryLockError};
@@ -14,14 +14,14 @@ const PART: &str = ".part";
 #[derive(Debug)]
 pub struct Directory {
     path: PathBuf,
-    kind: Kind,
+    kind: FileKind,
     /// Locked as long as the directory is in use.
     _lock: File,
 }
 
 impl Directory {
     /// Opens the directory, creates it if it is missing, and removes files that an earlier shipper has not finished.
-    pub fn open(path: &Path, kind: Kind) -> Result<Directory, SinkError> {
+    pub fn open(path: &Path, kind: FileKind) -> Result<Directory, SinkError> {
         let fault = |error: io::Error| fault(path, &error);
         fs::create_dir_all(path).map_err(fault)?;
         let lock = File::create(path.join(LOCK)).map_err(fault)?;

@@ -16,5 +16,5 @@ mod sink;
 
 pub use directory::Directory;
 pub use lines::Lines;
-pub use name::{FileName, Kind};
+pub use name::{FileKind, FileName};
 pub use sink::{FileSink, FileWriter, Layout};

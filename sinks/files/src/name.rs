@@ -8,7 +8,7 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileName {
     /// First word of the name, for example `events`.
-    pub kind: Kind,
+    pub kind: FileKind,
     /// Store of the events.
     pub store: StoreId,
     /// First position of the range.
@@ -21,11 +21,11 @@ pub struct FileName {
 
 /// First word of a file's name: small letters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Kind(pub &'static str);
+pub struct FileKind(pub &'static str);
 
 impl FileName {
     /// Parses the text that `Display` writes, and no other. None for files of another kind.
-    pub fn parse(kind: Kind, text: &str) -> Option<FileName> {
+    pub fn parse(kind: FileKind, text: &str) -> Option<FileName> {
         let mut words = text.strip_prefix(kind.0)?.strip_prefix('-')?.splitn(4, '-');
         let store = words.next()?.parse().ok()?;
         let log = words.next()?;
@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn a_name_says_what_its_file_has() {
-        let kind = Kind("events");
+        let kind = FileKind("events");
         let text =
             "events-00c0ffee00c0ffee-2.1-00000000000000000017.3-00000000000000004711.0.jsonl";
         let name = FileName::parse(kind, text).expect("a name");

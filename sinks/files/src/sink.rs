@@ -1,7 +1,7 @@
 //! The sink.
 
 use crate::directory::fault;
-use crate::{Directory, FileName, Kind, Lines};
+use crate::{Directory, FileKind, FileName, Lines};
 use scurry_service::Position;
 use scurry_ship::{Delivery, Form, Positions, Sink, SinkError, StoreId};
 use std::collections::BTreeMap;
@@ -29,6 +29,7 @@ pub enum Layout {
 pub struct FileSink {
     path: PathBuf,
     layout: Layout,
+    kind: FileKind,
     flush_len: usize,
     directory: Option<Directory>,
     reached: Option<Positions>,
@@ -41,13 +42,26 @@ struct OpenFile {
     writer: Box<dyn FileWriter>,
 }
 
-const EVENTS: Kind = Kind("events");
+const EVENTS: FileKind = FileKind("events");
 
 impl FileSink {
     /// Returns a sink for this directory. A file is complete when it has this many bytes of payload, or at the time of
     /// the next flush.
     pub fn new(path: PathBuf, layout: Layout, flush_len: usize) -> FileSink {
-        FileSink { path, layout, flush_len, directory: None, reached: None, open: BTreeMap::new() }
+        FileSink {
+            path,
+            layout,
+            kind: EVENTS,
+            flush_len,
+            directory: None,
+            reached: None,
+            open: BTreeMap::new(),
+        }
+    }
+
+    /// Gives the files names that begin with another word.
+    pub fn of_kind(self, kind: FileKind) -> FileSink {
+        FileSink { kind, ..self }
     }
 
     fn fault(&self, error: &io::Error) -> SinkError {
@@ -63,12 +77,18 @@ impl FileSink {
             Layout::Payloads(form) => Lines::extension(form),
         };
         let extension = extension.to_owned();
-        let name = FileName { kind: EVENTS, store: reached.store(), from, to: from, extension };
+        let name = FileName { kind: self.kind, store: reached.store(), from, to: from, extension };
         let file = directory.begin(&name)?;
         let writer = match self.layout {
             Layout::Payloads(form) => Box::new(Lines::begin(file, form)),
         };
         Ok(OpenFile { name, writer })
+    }
+
+    /// Writes a file without events, whose range ends here.
+    fn complete_empty(&self, next: Position) -> io::Result<()> {
+        let OpenFile { name, writer } = self.begin(next)?;
+        self.directory().complete(&writer.finish()?, &name, &name)
     }
 
     fn directory(&self) -> &Directory {
@@ -81,11 +101,19 @@ impl FileSink {
 
     fn complete(&mut self, reached: &Positions) -> io::Result<()> {
         let open = std::mem::take(&mut self.open);
+        let has_file: Vec<u16> = open.keys().copied().collect();
         for (thread, OpenFile { name, writer }) in open {
             let file = writer.finish()?;
             let to = reached.next(thread).unwrap_or(name.to);
             let complete = FileName { to, ..name.clone() };
             self.directory().complete(&file, &name, &complete)?;
+        }
+        // A thread without a file has one from now on: where reading began is known after a restart.
+        for next in reached.iter().filter(|next| self.reached().next(next.thread).is_none()) {
+            if has_file.contains(&next.thread) {
+                continue;
+            }
+            self.complete_empty(next)?;
         }
         self.directory().sync()
     }
@@ -96,7 +124,7 @@ impl Sink for FileSink {
         self.open.clear();
         // The lock of an earlier attempt is given back first.
         self.directory = None;
-        let directory = Directory::open(&self.path, EVENTS)?;
+        let directory = Directory::open(&self.path, self.kind)?;
         let reached = directory.reached(store)?;
         self.directory = Some(directory);
         self.reached = Some(reached.clone());

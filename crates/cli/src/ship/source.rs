@@ -90,6 +90,11 @@ enum BeginOption {
 }
 
 impl SourceOptions {
+    /// Reports whether no name and no unit of events is chosen.
+    pub(super) fn has_all_events(&self) -> bool {
+        self.events.is_empty() && self.units.is_empty()
+    }
+
     /// Returns the form of the events.
     pub(super) fn form(&self) -> Form {
         match self.format {

@@ -58,11 +58,12 @@ pub(crate) fn list(client: &mut Client) -> usize {
 }
 
 fn seen(client: &mut Client) -> Seen {
-    assert_eq!(list(client), 8);
+    assert_eq!(list(client), 10);
     let mut entry = |name: &str| {
         assert_eq!(text(client), name);
         text(client)
     };
+    assert_eq!(entry("store").len(), 16);
     let (next, oldest, end) = (entry("next"), entry("oldest"), entry("end"));
     assert_eq!(text(client), "events");
     Seen { next, oldest, end, events: events(client) }

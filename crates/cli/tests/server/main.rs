@@ -19,6 +19,7 @@ mod random_commands;
 mod real_clients;
 mod reload;
 mod shell;
+mod ship;
 mod statement;
 mod store;
 mod support;
