@@ -483,14 +483,18 @@ class OpenSession:
     id: str
     version: int
     deadline: int
+    opened: str
+    active (the last request): str
 
     @staticmethod
     def read(raw: object) -> OpenSession:
-        found = row(raw, 3, 3)
+        found = row(raw, 5, 5)
         return OpenSession(
             text(found[0]),
             integer(found[1]),
             integer(found[2]),
+            text(found[3]),
+            text(found[4]),
         )
 
 
@@ -587,6 +591,8 @@ class SessionDetails:
     id: str
     version: int
     deadline: int
+    opened: str
+    active (the last request): str
     validity: int
     tcc: int
     overrun: str
@@ -601,6 +607,8 @@ class SessionDetails:
             text(found["id"]),
             integer(found["version"]),
             integer(found["deadline"]),
+            text(found["opened"]),
+            text(found["active (the last request)"]),
             integer(found["validity"]),
             integer(found["tcc"]),
             text(found["overrun"]),
@@ -728,10 +736,12 @@ class OpenHold:
     bucket: str
     amount: int
     deadline: int
+    opened: str
+    active (the last request): str
 
     @staticmethod
     def read(raw: object) -> OpenHold:
-        found = row(raw, 6, 6)
+        found = row(raw, 8, 8)
         return OpenHold(
             text(found[0]),
             item_key(found[1]),
@@ -739,6 +749,8 @@ class OpenHold:
             text(found[3]),
             integer(found[4]),
             integer(found[5]),
+            text(found[6]),
+            text(found[7]),
         )
 
 
@@ -944,6 +956,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Events:
+    store: str
     next: str
     oldest: str
     end: str
@@ -953,6 +966,7 @@ class Events:
     def read(raw: object) -> Events:
         found = pairs(raw)
         return Events(
+            text(found["store"]),
             text(found["next"]),
             text(found["oldest"]),
             text(found["end"]),

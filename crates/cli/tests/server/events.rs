@@ -420,7 +420,7 @@ fn thresholds_counts_and_accounts_choose() {
              debited overdrawn expired reserved settled released released-expired created deleted status identity \
              bucket-added bucket-changed bucket-removed counter limit-set limit-removed limit bucket-items \
              session-opened session-closed session-released session-expired session-returned item-added \
-             uncollected late-use cleared loaded",
+             uncollected late-use denied cleared loaded",
         ),
         (
             "0 THREAD 1",
