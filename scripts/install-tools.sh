@@ -7,7 +7,7 @@
 #   demo   what `make demo` needs: a Rust toolchain and a linker; it installs no peer
 #   check  what `make check` needs: also cargo-nextest, which runs the tests
 #   tests  what `make test` needs: also cargo-deny, Redis, Valkey, redis-py, schemathesis, strace, faketime, nftables,
-#          Erlang, freeDiameter, python-diameter and tshark for Diameter, nghttp2, httpx and Hypercorn for HTTP/2, the checker
+#          Erlang, freeDiameter, python-diameter and tshark for Diameter, nghttp2, httpx and Hypercorn for HTTP/2, DuckDB, pandas and Arrow for tables, the checker
 #          of testing/linearizability, the linter of Prometheus and mdBook
 #   all    what `make test-all` needs: also the client libraries of testing/clients, clients/python and
 #          clients/litellm, Chromium with the library that drives it, Kamailio and sipp, valgrind, qemu, cargo-mutants,
@@ -43,6 +43,9 @@ diameter_venv=.cache/python-diameter
 # Clients and servers of HTTP/2 in Python, for the tests of Nchf.
 nchf_venv=.cache/nchf-peers
 nchf_requirements=testing/nchf/requirements.txt
+# Readers of the tables of scurry export: DuckDB, pandas and Arrow.
+analytics_venv=.cache/analytics
+analytics_requirements=testing/analytics/requirements.txt
 # Valkey GLIDE, whose core is in Rust; it asks INFO before it connects.
 glide=2.6.0
 glide_venv=.cache/glide
@@ -294,6 +297,7 @@ PY
 
 schemathesis_ready() { package_ready "$schemathesis_venv" schemathesis "$schemathesis"; }
 diameter_ready() { package_ready "$diameter_venv" python-diameter "$python_diameter"; }
+analytics_ready() { cmp -s "$analytics_requirements" "$analytics_venv/${analytics_requirements##*/}"; }
 nchf_ready() { cmp -s "$nchf_requirements" "$nchf_venv/${nchf_requirements##*/}"; }
 glide_ready() { package_ready "$glide_venv" valkey-glide "$glide"; }
 
@@ -332,6 +336,7 @@ install_venv() {
     diameter_ready || fail "$diameter_venv does not have python-diameter $python_diameter"
   fi
   install_requirements "$nchf_venv" "$nchf_requirements"
+  install_requirements "$analytics_venv" "$analytics_requirements"
 }
 
 # The requirements that were installed lie in the venv, beside what they asked for.
@@ -780,7 +785,7 @@ need_tests() {
   [ -e /usr/include/freeDiameter/extension.h ] || missing+=(libfreediameter-dev)
   # Messages of Diameter are read by others' eyes.
   need tshark tshark
-  venv_ready && schemathesis_ready && diameter_ready && nchf_ready && nextest_ready && deny_ready && mdbook_ready || venv_python >/dev/null ||
+  venv_ready && schemathesis_ready && diameter_ready && nchf_ready && analytics_ready && nextest_ready && deny_ready && mdbook_ready || venv_python >/dev/null ||
     missing+=(python3-venv)
 }
 

@@ -19,7 +19,7 @@ use tell::Teller;
 const EXAMPLES: &str = "Examples:
   scurry ship files events --from 127.0.0.1:6389
   scurry ship files events --from 10.0.0.1:6389,10.0.0.2:6389,10.0.0.3:6389 --event debited --event settled
-  scurry ship files events --from 127.0.0.1:6389 --once
+  scurry ship files events --from 127.0.0.1:6389 --format parquet --once
 
 The position is kept with what was delivered: start it again, anywhere, and it goes on where it ended. docs/ship.md has
 all destinations.";
@@ -33,7 +33,7 @@ pub(crate) struct Ship {
 
 #[derive(Debug, Subcommand)]
 enum Destination {
-    /// Write files of JSON lines or Protobuf, each event once.
+    /// Write files of JSON lines, Protobuf or Parquet, each event once.
     Files(files::ToFiles),
     /// Write usage records, a line of JSON each: of each session that has ended, and of each direct debit.
     Usage(usage::ToUsage),

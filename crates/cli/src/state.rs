@@ -2,7 +2,7 @@
 //! and asks no server, so that a backup or any node answers.
 
 use crate::store::{
-    DataDirectory, Progress, StatePoint, account_line, accounts_at, core_name, time_text,
+    DataDirectory, Progress, StatePoint, account_line, core_at, core_name, time_text,
 };
 use anyhow::{Context, Result, bail, ensure};
 use clap::{ArgGroup, Args};
@@ -73,16 +73,17 @@ impl State {
                 continue;
             }
             let files = (&*path, source.least(core)?);
-            accounts_at(files, (&manifest, core), point, &mut bar, &mut |id, found| match self
-                .account
-                .as_ref()
-                .map(String::as_bytes)
-            {
-                Some(wanted) if wanted != id => {}
-                Some(_) => account = Some(found.clone()),
-                None => holds.extend(holds_of(id, found)),
-            })
-            .with_context(|| core_name(manifest.generation, core))?;
+            let seen = core_at(files, (&manifest, core), point, &mut bar).and_then(|state| {
+                state.each_account(&mut |id, found| {
+                    match self.account.as_ref().map(String::as_bytes) {
+                        Some(wanted) if wanted != id => {}
+                        Some(_) => account = Some(found.clone()),
+                        None => holds.extend(holds_of(id, found)),
+                    }
+                    Ok(())
+                })
+            });
+            seen.with_context(|| core_name(manifest.generation, core))?;
         }
         let mut out = BufWriter::new(io::stdout().lock());
         if let Some(id) = &self.account {

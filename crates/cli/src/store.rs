@@ -21,7 +21,7 @@ pub(crate) use line::{account_line, entry_line, record_line};
 pub(crate) use pinned::CoreFiles;
 pub(crate) use progress::Progress;
 pub(crate) use rebuild::{
-    Contents, Rebuilt, RestorePoint, StatePoint, accounts_at, contents, rebuild_core, sound_core,
+    Contents, Rebuilt, RestorePoint, StatePoint, contents, core_at, rebuild_core, sound_core,
 };
 pub(crate) use survey::{
     CoreSurvey, GroupSurvey, SegmentSurvey, SnapshotSurvey, log_of, survey_files, surveyed,

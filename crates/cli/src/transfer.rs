@@ -1,4 +1,5 @@
-//! `scurry export` and `scurry import`: copy the whole content of a store to another store or to a file.
+//! `scurry export` and `scurry import`: copy the whole content of a store to another store or to a file, or write it as
+//! tables.
 
 mod copy;
 mod export_file;
@@ -7,21 +8,26 @@ mod item;
 mod store_source;
 mod store_target;
 
+use crate::tables::{export_backup, export_store};
 use anyhow::{Context, Result};
 use clap::Args;
 use copy::{Moved, copy};
 use export_file::ExportReader;
 use file_target::FileTarget;
 use scurry_cluster_client::Address;
-use std::path::PathBuf;
+use scurry_tables::Format;
+use std::path::{Path, PathBuf};
 use store_source::StoreSource;
 use store_target::StoreTarget;
 
 const EXPORT_EXAMPLES: &str = "Examples:
   scurry export --from 127.0.0.1:6389 --to 10.0.0.7:7000
   scurry export --from 127.0.0.1:6389 --out store.scurexp
+  scurry export --backup /backup/scurry-monday --parquet tables
+  scurry export --from 127.0.0.1:6389 --csv tables
 
-Nothing may write to the store meanwhile: stop the clients first. docs/cluster.md has all steps.";
+For --to and --out nothing may write to the store meanwhile: stop the clients first. docs/cluster.md has all steps.
+docs/analytics.md has the tables of --parquet and --csv, and questions to them.";
 
 const IMPORT_EXAMPLES: &str = "Examples:
   scurry import --to 10.0.0.7:7000 --in store.scurexp
@@ -31,7 +37,9 @@ const IMPORT_EXAMPLES: &str = "Examples:
 #[command(after_help = EXPORT_EXAMPLES)]
 pub(crate) struct Export {
     #[command(flatten)]
-    from: SourceArgs,
+    source: SourcePlace,
+    #[command(flatten)]
+    from_user: FromUser,
     #[command(flatten)]
     place: ExportPlace,
     #[command(flatten)]
@@ -48,6 +56,22 @@ struct ExportPlace {
     /// Another store: a server's main port, or any node of a cluster
     #[arg(long, value_name = "HOST:PORT")]
     to: Option<String>,
+
+    /// Directory for tables of Parquet: accounts, buckets, sessions, holds and so on. It must be empty or not there yet
+    #[arg(long, value_name = "DIR")]
+    parquet: Option<PathBuf>,
+
+    /// The same as CSV
+    #[arg(long, value_name = "DIR")]
+    csv: Option<PathBuf>,
+}
+
+impl ExportPlace {
+    /// Returns the directory and the form of tables.
+    fn tables(&self) -> Option<(&Path, Format)> {
+        let parquet = self.parquet.as_deref().map(|path| (path, Format::Parquet));
+        parquet.or(self.csv.as_deref().map(|path| (path, Format::Csv)))
+    }
 }
 
 #[derive(Args, Debug)]
@@ -77,12 +101,16 @@ struct ImportPlace {
 }
 
 #[derive(Args, Debug)]
-struct SourceArgs {
+#[group(required = true, multiple = false)]
+struct SourcePlace {
     /// The store: a server's main port, or any node of a cluster
     #[arg(long, value_name = "HOST:PORT")]
-    from: String,
-    #[command(flatten)]
-    user: FromUser,
+    from: Option<String>,
+
+    /// A backup or any data directory, also that of a running server or of any node of a group: for tables, all as of
+    /// one position, without a request to the server
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["out", "to", "from_user", "to_user"])]
+    backup: Option<PathBuf>,
 }
 
 #[derive(Args, Debug)]
@@ -127,7 +155,16 @@ impl ToUser {
 
 impl Export {
     pub(crate) fn run(self) -> Result<()> {
-        let source = StoreSource::open(&self.from.user.at(&self.from.from))?;
+        let Some(from) = self.source.from else {
+            let backup = self.source.backup.context("say --from or --backup")?;
+            let (path, format) = self.place.tables().context("say --parquet or --csv")?;
+            return export_backup(&backup, path, format);
+        };
+        let address = self.from_user.at(&from);
+        if let Some((path, format)) = self.place.tables() {
+            return export_store(&address, path, format);
+        }
+        let source = StoreSource::open(&address)?;
         match (self.place.out, self.place.to) {
             (Some(path), _) => {
                 let moved = copy(source, FileTarget::create(&path)?)?;
@@ -140,7 +177,7 @@ impl Export {
             }
             (None, to) => {
                 let to = to.context("say --out or --to")?;
-                between_stores(source, &self.user, &self.from.from, &to)
+                between_stores(source, &self.user, &from, &to)
             }
         }
     }

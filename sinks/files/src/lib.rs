@@ -9,12 +9,16 @@
 //! A file is written under a name that ends with `.part`, synced and renamed. So the names say what was delivered, and
 //! each event is in one file.
 
+mod columns;
 mod directory;
+mod event_table;
 mod lines;
 mod name;
 mod sink;
 
+pub use columns::EVENTS;
 pub use directory::Directory;
+pub use event_table::EventTable;
 pub use lines::Lines;
 pub use name::{FileKind, FileName};
 pub use sink::{FileSink, FileWriter, Layout};

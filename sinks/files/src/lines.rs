@@ -1,6 +1,6 @@
 //! Files of payloads as they are: a line of JSON each, or Protobuf with a length before each message.
 
-use crate::FileWriter;
+use crate::{FileName, FileWriter};
 use scurry_ship::{Delivery, Form};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -45,7 +45,7 @@ impl FileWriter for Lines {
         }
     }
 
-    fn finish(self: Box<Self>) -> io::Result<File> {
+    fn finish(self: Box<Self>, _name: &FileName) -> io::Result<File> {
         self.file.into_inner().map_err(io::IntoInnerError::into_error)
     }
 }

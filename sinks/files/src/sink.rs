@@ -1,7 +1,7 @@
 //! The sink.
 
 use crate::directory::fault;
-use crate::{Directory, FileKind, FileName, Lines};
+use crate::{Directory, EventTable, FileKind, FileName, Lines};
 use scurry_service::Position;
 use scurry_ship::{Delivery, Form, Positions, Sink, SinkError, StoreId};
 use std::collections::BTreeMap;
@@ -14,8 +14,8 @@ pub trait FileWriter: Send {
     /// Adds an event.
     fn write(&mut self, delivery: &Delivery<'_>) -> io::Result<()>;
 
-    /// Writes what is left, and returns the file, which is not synced.
-    fn finish(self: Box<Self>) -> io::Result<File>;
+    /// Writes what is left, and returns the file, which is not synced. It gets this name.
+    fn finish(self: Box<Self>, name: &FileName) -> io::Result<File>;
 }
 
 /// What the files contain.
@@ -23,6 +23,8 @@ pub trait FileWriter: Send {
 pub enum Layout {
     /// Payloads one after the other.
     Payloads(Form),
+    /// A table of Parquet with a column for each field of an event.
+    Parquet,
 }
 
 /// Ships events to files of a directory.
@@ -75,12 +77,14 @@ impl FileSink {
         let from = known.unwrap_or(at);
         let extension = match self.layout {
             Layout::Payloads(form) => Lines::extension(form),
+            Layout::Parquet => EventTable::EXTENSION,
         };
         let extension = extension.to_owned();
         let name = FileName { kind: self.kind, store: reached.store(), from, to: from, extension };
         let file = directory.begin(&name)?;
-        let writer = match self.layout {
+        let writer: Box<dyn FileWriter> = match self.layout {
             Layout::Payloads(form) => Box::new(Lines::begin(file, form)),
+            Layout::Parquet => Box::new(EventTable::begin(file)?),
         };
         Ok(OpenFile { name, writer })
     }
@@ -88,7 +92,7 @@ impl FileSink {
     /// Writes a file without events, whose range ends here.
     fn complete_empty(&self, next: Position) -> io::Result<()> {
         let OpenFile { name, writer } = self.begin(next)?;
-        self.directory().complete(&writer.finish()?, &name, &name)
+        self.directory().complete(&writer.finish(&name)?, &name, &name)
     }
 
     fn directory(&self) -> &Directory {
@@ -103,9 +107,9 @@ impl FileSink {
         let open = std::mem::take(&mut self.open);
         let has_file: Vec<u16> = open.keys().copied().collect();
         for (thread, OpenFile { name, writer }) in open {
-            let file = writer.finish()?;
             let to = reached.next(thread).unwrap_or(name.to);
             let complete = FileName { to, ..name.clone() };
+            let file = writer.finish(&complete)?;
             self.directory().complete(&file, &name, &complete)?;
         }
         // A thread without a file has one from now on: where reading began is known after a restart.

@@ -26,8 +26,12 @@ pub(crate) struct ToFiles {
 }
 
 impl ToFiles {
-    pub(crate) fn run(self) -> Result<()> {
-        let layout = Layout::Payloads(self.source.form());
+    pub(crate) fn run(mut self) -> Result<()> {
+        self.source.takes_tables = true;
+        let layout = match self.source.is_parquet() {
+            true => Layout::Parquet,
+            false => Layout::Payloads(self.source.form()),
+        };
         let file_size = usize::try_from(self.file_size.0)?;
         let sink = FileSink::new(self.directory, layout, file_size);
         deliver(&self.source, FLUSH_MS, Box::new(sink))

@@ -59,6 +59,10 @@ pub(crate) struct SourceOptions {
     /// Level of the log on stderr: off, error, warn, info, debug or trace
     #[arg(long, value_name = "LEVEL", default_value = "info")]
     pub(super) log: Level,
+
+    /// Whether the destination takes tables.
+    #[arg(skip)]
+    pub(super) takes_tables: bool,
 }
 
 #[derive(Args, Debug)]
@@ -79,6 +83,8 @@ enum FormOption {
     Json,
     /// Messages of Protobuf
     Protobuf,
+    /// Tables of Parquet, for files
+    Parquet,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -98,9 +104,15 @@ impl SourceOptions {
     /// Returns the form of the events.
     pub(super) fn form(&self) -> Form {
         match self.format {
-            FormOption::Json => Form::Json,
+            // Tables are made of the events themselves.
+            FormOption::Json | FormOption::Parquet => Form::Json,
             FormOption::Protobuf => Form::Protobuf,
         }
+    }
+
+    /// Reports whether files are to be tables.
+    pub(super) fn is_parquet(&self) -> bool {
+        matches!(self.format, FormOption::Parquet)
     }
 
     /// Returns what is shipped.
@@ -111,6 +123,9 @@ impl SourceOptions {
                 Some(word) => names.push(word),
                 None => bail!("no event is called {name}: {}", Event::WORDS.join(" ")),
             }
+        }
+        if self.is_parquet() && !self.takes_tables {
+            bail!("--format parquet is for files: say json or protobuf");
         }
         let flush_ms = self.flush_ms.map_or(flush_ms, |ms| ms.0);
         Ok(Shipping {

@@ -158,15 +158,24 @@ pub(crate) enum StatePoint {
     Time(Time),
 }
 
-/// Calls `see` with each account of a core as its Commits up to a point left it, in no order. Nothing that fell due
-/// since is done.
-pub(crate) fn accounts_at(
+/// State of a core at a point, in memory.
+pub(crate) struct CoreState {
+    name: String,
+    /// None before the first record.
+    shard: Option<(Shard, LogId)>,
+    /// Sequence of the last record.
+    pub(crate) last: u64,
+    /// Latest time at which anything was written. The begin of 1970 if nothing was.
+    pub(crate) at: Time,
+}
+
+/// Builds the state of a core as its Commits up to a point left it. Nothing that fell due since is done.
+pub(crate) fn core_at(
     source: (&Path, RequiredExtent),
     (manifest, core): (&Manifest, u16),
     point: StatePoint,
     bar: &mut Progress,
-    see: &mut dyn FnMut(&[u8], &Account),
-) -> Result<()> {
+) -> Result<CoreState> {
     let name = core_name(manifest.generation, core);
     let (mut pinned, survey) = sound_core(source, bar)?;
     let end = survey.committed();
@@ -176,23 +185,41 @@ pub(crate) fn accounts_at(
         StatePoint::Time(time) => last_until(&mut pinned, &survey, time)?.min(end),
     };
     ensure_known(&survey, &name, (point, end))?;
-    let Some(log) = survey.log.filter(|_| point > 0 || source.1.snapshot) else { return Ok(()) };
+    let Some(log) = survey.log.filter(|_| point > 0 || source.1.snapshot) else {
+        return Ok(CoreState { name, shard: None, last: point, at: Time(0) });
+    };
     let until = match survey.group.is_some() {
         true => RecoveryEnd::Committed(point),
         false => RecoveryEnd::Sequence(point),
     };
     let config = Config { hash_key: draw_hash_key()?, ..Config::default() };
     let label = format!("{name}: reading");
-    let (shard, _) = load(&mut pinned, log, &config, until, (bar, &label))?;
-    let mut account = Account::empty(Status::Active);
-    each_entry(&shard, log, &mut |entry| {
-        if let SnapshotEntry::Account { id, image } = entry {
-            decode_account(image, &mut account)?;
-            see(id, &account);
-        }
-        Ok(())
-    })
-    .with_context(|| name.clone())
+    let (shard, found) = load(&mut pinned, log, &config, until, (bar, &label))?;
+    Ok(CoreState { name, shard: Some((shard, log)), last: point, at: found.at })
+}
+
+impl CoreState {
+    /// Returns the number of accounts.
+    pub(crate) fn accounts(&self) -> u64 {
+        self.shard.as_ref().map_or(0, |(shard, _)| shard.totals().accounts)
+    }
+
+    /// Calls `see` with each account, in no order.
+    pub(crate) fn each_account(
+        &self,
+        see: &mut dyn FnMut(&[u8], &Account) -> Result<()>,
+    ) -> Result<()> {
+        let Some((shard, log)) = &self.shard else { return Ok(()) };
+        let mut account = Account::empty(Status::Active);
+        each_entry(shard, *log, &mut |entry| {
+            if let SnapshotEntry::Account { id, image } = entry {
+                decode_account(image, &mut account)?;
+                see(id, &account)?;
+            }
+            Ok(())
+        })
+        .with_context(|| self.name.clone())
+    }
 }
 
 /// Returns the sequence of the last record that was written at this time or before: the times of frames never go back.

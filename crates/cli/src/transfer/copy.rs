@@ -1,11 +1,11 @@
 //! Copies from a source to a target, and checks totals and counts.
 
 use super::item::{ItemContent, TransferItem};
+use crate::key_progress::KeyProgress;
 use crate::store::count_text;
 use anyhow::{Result, ensure};
 use scurry_cluster_client::Totals;
 use std::fmt;
-use std::io::{IsTerminal, Write, stderr};
 
 /// Source of keys, read in bounded steps.
 pub(super) trait Source {
@@ -74,7 +74,7 @@ impl fmt::Display for Moved {
 /// Copies everything. The source is only read.
 pub(super) fn copy(mut source: impl Source, mut target: impl Target) -> Result<Moved> {
     println!("source: {}", source.totals());
-    let mut progress = Progress::new(source.keys());
+    let mut progress = KeyProgress::new("keys", source.keys());
     let mut moved = Moved::default();
     while let Some(items) = source.next()? {
         target.put(&items)?;
@@ -92,50 +92,4 @@ pub(super) fn copy(mut source: impl Source, mut target: impl Target) -> Result<M
     );
     target.finish(&totals, &moved)?;
     Ok(moved)
-}
-
-const BAR_LEN: u64 = 30;
-
-/// Number of copied keys: a bar on a terminal, otherwise a line for each tenth.
-struct Progress {
-    is_terminal: bool,
-    all: u64,
-    done: u64,
-    /// Hundredths (bar) or tenths (lines) shown so far.
-    shown: u64,
-}
-
-impl Progress {
-    fn new(all: u64) -> Progress {
-        Progress { is_terminal: stderr().is_terminal(), all: all.max(1), done: 0, shown: 0 }
-    }
-
-    fn add(&mut self, keys: u64) {
-        self.done += keys;
-        // Deletions are copied too, but were not counted as keys before.
-        self.all = self.all.max(self.done);
-        let steps = if self.is_terminal { 100 } else { 10 };
-        let step = self.done.saturating_mul(steps) / self.all;
-        if step <= self.shown {
-            return;
-        }
-        self.shown = step;
-        let (done, all) = (self.done, self.all);
-        let percent = done.saturating_mul(100) / all;
-        if self.is_terminal {
-            let full = usize::try_from((done.saturating_mul(BAR_LEN) / all).min(BAR_LEN));
-            let bar = "=".repeat(full.unwrap_or(0));
-            eprint!("\r\x1b[K[{bar:<30}] {percent} % of {all} keys");
-            // A bar that is not shown does no harm.
-            let _ = stderr().flush();
-        } else {
-            eprintln!("{done} of {all} keys ({percent} %)");
-        }
-    }
-
-    fn end(&self) {
-        if self.is_terminal && self.shown > 0 {
-            eprint!("\r\x1b[K");
-        }
-    }
 }

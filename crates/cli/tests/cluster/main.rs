@@ -6,3 +6,4 @@ mod moving;
 mod refusals;
 mod said;
 mod support;
+mod tables;

@@ -175,6 +175,11 @@ impl Server {
         format!("127.0.0.1:{}", self.port)
     }
 
+    /// Returns its data directory.
+    pub(crate) fn data(&self) -> PathBuf {
+        self.dir.path().join("data")
+    }
+
     fn kill(&mut self) {
         // It may have ended already; in both cases it is gone afterwards.
         let _ = self.child.kill();

@@ -9,3 +9,4 @@ mod restore;
 mod snapshot;
 mod state;
 mod support;
+mod tables;
