@@ -10,8 +10,8 @@
 #          Erlang, freeDiameter, python-diameter and tshark for Diameter, nghttp2, httpx and Hypercorn for HTTP/2, DuckDB, pandas and Arrow for tables, the checker
 #          of testing/linearizability, the linter of Prometheus and mdBook
 #   all    what `make test-all` needs: also the client libraries of testing/clients, clients/python and
-#          clients/litellm, Chromium with the library that drives it, Kamailio and sipp, valgrind, qemu, cargo-mutants,
-#          and cargo-fuzz with a nightly compiler (the default)
+#          clients/litellm, Chromium with the library that drives it, Kamailio and sipp, nats-server, valgrind, qemu,
+#          cargo-mutants, and cargo-fuzz with a nightly compiler (the default)
 #   rdma   what `make test-rdma` needs: a Rust toolchain, a linker, and qemu
 #   site   what `make site` needs: a Rust toolchain, a linker, and mdBook into .cache/mdbook
 #   optimized  what `make optimized` needs: a Rust toolchain, a linker, the tool of its LLVM that joins counts, and
@@ -92,6 +92,9 @@ helm=3.22.0
 kubernetes_validate=1.37.0
 chart_venv=.cache/chart
 crane=0.22.1
+# What `scurry ship nats` is tested with.
+nats=2.15.2
+nats_root=.cache/nats
 
 say() { echo "install-tools: $*"; }
 fail() { say "$*" >&2; exit 1; }
@@ -487,6 +490,18 @@ install_crane() {
     GOTOOLCHAIN=local go install -modcacherw \
     "github.com/google/go-containerregistry/cmd/crane@v$crane" ||
     say "cannot compile crane: it will not validate the image"
+  rm -rf "$cache"
+}
+
+install_nats() {
+  local cache
+  [ "$("$nats_root/bin/nats-server" --version 2>/dev/null)" != "nats-server: v$nats" ] || return 0
+  has go || fail "Go is missing: nats-server is compiled, for the tests of scurry ship nats"
+  say "compiling nats-server $nats: this takes minutes"
+  cache=$(mktemp -d)
+  quietly env GOBIN="$PWD/$nats_root/bin" GOMODCACHE="$cache/mod" GOCACHE="$cache/build" \
+    GOTOOLCHAIN=local go install -modcacherw -trimpath "github.com/nats-io/nats-server/v2@v$nats" ||
+    fail "cannot compile nats-server: see the lines above"
   rm -rf "$cache"
 }
 
@@ -912,6 +927,7 @@ case "${1:-all}" in
     install_go testing/linearizability
     ;;&
   all)
+    install_nats
     install_glide
     install_python_clients
     install_go testing/clients/go

@@ -228,7 +228,12 @@ fn stalls(host: &Host) -> Result<Outcome> {
 fn product_tests(host: &Host, profile: &str) -> Result<Command> {
     let clock = module(host, "libscurry-test-clock.so", &["--features", "test-clock"])?;
     let plain = module(host, "libscurry.so", &[])?;
-    let mut nextest = nextest(host, &["--workspace", "--profile", profile])?;
+    // The shipper to NATS is tested by the long gate alone: its client is half of a minute of building.
+    let features = match profile {
+        "all" => &["--features", "scurry-cli/nats"][..],
+        _ => &[],
+    };
+    let mut nextest = nextest(host, &[&["--workspace", "--profile", profile], features].concat())?;
     nextest.env("SCURRY_MODULE", plain).env("SCURRY_MODULE_TEST_CLOCK", clock);
     Ok(nextest)
 }

@@ -2,6 +2,8 @@
 
 mod backup;
 mod files;
+mod nats;
+mod redis;
 mod source;
 mod tell;
 mod usage;
@@ -37,6 +39,10 @@ enum Destination {
     Files(files::ToFiles),
     /// Write usage records, a line of JSON each: of each session that has ended, and of each direct debit.
     Usage(usage::ToUsage),
+    /// Publish messages to a stream of NATS JetStream, each event once.
+    Nats(nats::ToNats),
+    /// Add entries to streams of Valkey or Redis, each event once.
+    Redis(redis::ToRedis),
 }
 
 impl Ship {
@@ -44,6 +50,8 @@ impl Ship {
         match self.to {
             Destination::Files(to) => to.run(),
             Destination::Usage(to) => to.run(),
+            Destination::Nats(to) => to.run(),
+            Destination::Redis(to) => to.run(),
         }
     }
 }
