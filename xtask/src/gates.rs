@@ -68,6 +68,7 @@ pub(crate) const ALL: Gate = Gate {
         ("no-std", no_std),
         ("every-test", every_test),
         ("stalls", stalls),
+        ("brokers", brokers),
         ("lab", lab::run),
         ("cluster-test", cluster_test),
         ("upgrade", upgrade_test),
@@ -124,7 +125,8 @@ fn fmt(host: &Host) -> Result<Outcome> {
 }
 
 fn clippy(host: &Host) -> Result<Outcome> {
-    host.cargo(&["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"])?;
+    let words = ["--all-targets", "--locked", "--", "-D", "warnings"];
+    host.cargo(&[&["clippy", "--workspace"][..], &WITHOUT_BROKERS, &words].concat())?;
     Ok(Outcome::Passed)
 }
 
@@ -223,17 +225,45 @@ fn stalls(host: &Host) -> Result<Outcome> {
     Ok(Outcome::Passed)
 }
 
+/// Crates whose clients take long to build: the step `brokers` has them.
+const WITHOUT_BROKERS: [&str; 6] = [
+    "--exclude",
+    "scurry-sink-amqp",
+    "--exclude",
+    "scurry-sink-kafka",
+    "--exclude",
+    "scurry-sink-nats",
+];
+
+/// Checks the build that ships to brokers, and tests it before real ones.
+fn brokers(host: &Host) -> Result<Outcome> {
+    const WITH: [&str; 10] = [
+        "-p",
+        "scurry-cli",
+        "-p",
+        "scurry-sink-amqp",
+        "-p",
+        "scurry-sink-kafka",
+        "-p",
+        "scurry-sink-nats",
+        "--features",
+        "scurry-cli/amqp,scurry-cli/kafka,scurry-cli/nats",
+    ];
+    let clippy = ["clippy", "--all-targets", "--locked"];
+    host.cargo(&[&clippy[..], &WITH, &["--", "-D", "warnings"]].concat())?;
+    let filter = "binary(kafka) | binary(amqp) | package(scurry-sink-nats) | binary(ship_streams) & test(/^nats::/)";
+    let tests = ["--profile", "all", "-E", filter];
+    host.show(&mut nextest(host, &[&WITH[..], &tests].concat())?)?;
+    Ok(Outcome::Passed)
+}
+
 /// Returns the tests of a profile of `.config/nextest.toml`, with the module as users load it and one with a test
 /// clock.
 fn product_tests(host: &Host, profile: &str) -> Result<Command> {
     let clock = module(host, "libscurry-test-clock.so", &["--features", "test-clock"])?;
     let plain = module(host, "libscurry.so", &[])?;
-    // The shipper to NATS is tested by the long gate alone: its client is half of a minute of building.
-    let features = match profile {
-        "all" => &["--features", "scurry-cli/nats"][..],
-        _ => &[],
-    };
-    let mut nextest = nextest(host, &[&["--workspace", "--profile", profile], features].concat())?;
+    let words = [&["--workspace"][..], &WITHOUT_BROKERS, &["--profile", profile]].concat();
+    let mut nextest = nextest(host, &words)?;
     nextest.env("SCURRY_MODULE", plain).env("SCURRY_MODULE_TEST_CLOCK", clock);
     Ok(nextest)
 }

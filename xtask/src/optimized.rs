@@ -134,7 +134,8 @@ impl Optimized<'_> {
     /// Compiles all three with these flags, and copies them into one directory, where the laboratory finds the others.
     fn build(&self, into: &Path, flags: &str) -> Result<()> {
         std::fs::create_dir_all(into)?;
-        let server = ["--profile", PROFILE, "--features", "rdma,nats", "-p", "scurry-cli"];
+        let server =
+            ["--profile", PROFILE, "--features", "rdma,amqp,kafka,nats", "-p", "scurry-cli"];
         // Built alone, so that features that other packages request of a crate do not get into it.
         let module = ["--profile", PROFILE, "-p", "scurry-valkey-module"];
         let lab = ["--release", "--manifest-path", lab::MANIFEST, "--bin", LAB];

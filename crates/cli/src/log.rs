@@ -7,8 +7,10 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 use tracing::{Level, Metadata};
-use tracing_subscriber::filter::LevelFilter;
+use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
 
 /// Bound of the buffered lines, bytes.
 const WAITING_LEN_MAX: usize = 1024 * 1024;
@@ -18,6 +20,14 @@ const END_PATIENCE: Duration = Duration::from_secs(1);
 /// How long a thread waits until its error line is written. After one timeout no thread waits until stderr accepts data
 /// again.
 const ERROR_PATIENCE: Duration = Duration::from_millis(500);
+
+/// Returns a filter for this level. Clients of brokers tell of each transaction, of errors that are handled, and show
+/// whole messages; what matters of this the shipper says itself. At `debug` and `trace` they say everything.
+fn filter(level: LevelFilter) -> Targets {
+    let theirs = if level > LevelFilter::INFO { level } else { LevelFilter::OFF };
+    let names = ["krafka", "lapin"].map(|name| (name, theirs));
+    Targets::new().with_default(level).with_targets(names)
+}
 
 /// Lines buffered for the writing thread.
 #[derive(Default)]
@@ -61,6 +71,8 @@ impl Log {
             .with_writer(LogWriters(log.clone()))
             .with_max_level(level)
             .with_target(false)
+            .finish()
+            .with(filter(level))
             .init();
         Ok(LogEnd(log))
     }

@@ -1,7 +1,9 @@
 //! `scurry ship`: delivers the events of a store to files, brokers and services.
 
+mod amqp;
 mod backup;
 mod files;
+mod kafka;
 mod nats;
 mod redis;
 mod source;
@@ -43,6 +45,10 @@ enum Destination {
     Nats(nats::ToNats),
     /// Add entries to streams of Valkey or Redis, each event once.
     Redis(redis::ToRedis),
+    /// Send messages to a topic of Kafka, each event once.
+    Kafka(kafka::ToKafka),
+    /// Send messages to an exchange of RabbitMQ or another broker of AMQP 0-9-1, each event at least once.
+    Amqp(amqp::ToAmqp),
 }
 
 impl Ship {
@@ -52,6 +58,8 @@ impl Ship {
             Destination::Usage(to) => to.run(),
             Destination::Nats(to) => to.run(),
             Destination::Redis(to) => to.run(),
+            Destination::Kafka(to) => to.run(),
+            Destination::Amqp(to) => to.run(),
         }
     }
 }

@@ -17,7 +17,7 @@ const ENDING: &str = "cdx.json";
 
 /// Returns the bill of the server's package.
 pub(crate) fn server(release: &Release<'_>) -> Result<Value> {
-    package(release, "crates/cli", &["--features", "rdma,nats"])
+    package(release, "crates/cli", &["--features", "rdma,amqp,kafka,nats"])
 }
 
 /// Returns the bill of the module's package.
