@@ -4,7 +4,7 @@ use crate::record::{Ending, Kind, UsageRecord};
 use crate::session::{OpenSession, Sums};
 use scurry_service::Position;
 use scurry_ship::Record;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 /// Name of an open session: its account and its id.
 pub(crate) type SessionKey = (String, String);
@@ -12,7 +12,7 @@ pub(crate) type SessionKey = (String, String);
 /// The open sessions of one thread.
 #[derive(Debug, Default)]
 pub(crate) struct Book {
-    pub(crate) open: HashMap<SessionKey, OpenSession>,
+    pub(crate) open: BTreeMap<SessionKey, OpenSession>,
     /// Events of the last commit, as far as they were read.
     commit: Vec<Record>,
     /// Sequence of the last commit.
@@ -123,9 +123,7 @@ impl Book {
             return;
         }
         let end = period * period_ms;
-        let mut keys: Vec<SessionKey> = self.open.keys().cloned().collect();
-        // In an order that is the same each time.
-        keys.sort_unstable();
+        let keys: Vec<SessionKey> = self.open.keys().cloned().collect();
         for key in keys {
             let Some(mut session) = self.open.remove(&key) else { continue };
             if !session.sums.0.is_empty() {
@@ -145,9 +143,8 @@ impl Book {
         is_of: impl Fn(&str) -> bool,
         tell: &mut dyn FnMut(UsageRecord),
     ) {
-        let mut keys: Vec<SessionKey> =
+        let keys: Vec<SessionKey> =
             self.open.keys().filter(|(account, _)| is_of(account)).cloned().collect();
-        keys.sort_unstable();
         for key in keys {
             let session = self.open.remove(&key).unwrap_or_default();
             let of = session.as_event(&key, event);

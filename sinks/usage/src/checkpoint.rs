@@ -14,6 +14,9 @@ pub(crate) const NAME: &str = "usage-open-sessions.jsonl";
 const NEW: &str = "usage-open-sessions.jsonl.part";
 const FORMAT: u32 = 1;
 
+/// What was read of the file: the books of the threads, as of the positions.
+pub(crate) type Checkpoint = (Positions, BTreeMap<u16, Book>);
+
 /// The first line.
 #[derive(Debug, Serialize, Deserialize)]
 struct Head {
@@ -75,7 +78,7 @@ pub(crate) fn read(
     directory: &Path,
     store: StoreId,
     period_ms: Option<i64>,
-) -> Result<Option<(Positions, BTreeMap<u16, Book>)>, SinkError> {
+) -> Result<Option<Checkpoint>, SinkError> {
     let path = directory.join(NAME);
     let file = match File::open(&path) {
         Ok(file) => file,

@@ -16,6 +16,7 @@ pub(super) struct Teller {
 }
 
 impl Teller {
+    #[expect(clippy::disallowed_methods, reason = "it tells how long it took")]
     pub(super) fn start(measures: Arc<Measures>) -> Teller {
         let (ends, ended) = channel();
         let is_terminal = stderr().is_terminal();
@@ -55,13 +56,18 @@ impl Teller {
     }
 }
 
+#[expect(clippy::disallowed_methods, reason = "the age of an event is seen by the clock")]
+fn clock_ms() -> i64 {
+    let clock = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(clock.as_millis()).unwrap_or(i64::MAX)
+}
+
 fn line(now: &Figures, events: u64, every: Duration) -> String {
     let rate = events / every.as_secs().max(1);
     let mut line = format!("{} events, {rate}/s, {} commits behind", now.events, now.behind);
     if now.behind > 0 && now.last_event_ms > 0 {
-        let clock = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let age = i64::try_from(clock.as_millis()).unwrap_or(i64::MAX) - now.last_event_ms;
-        line += &format!(", {:.1} s", age.max(0) as f64 / 1_000.0);
+        let age_s = (clock_ms() - now.last_event_ms).max(0) / 1_000;
+        line += &format!(", {age_s} s");
     }
     if now.missed > 0 {
         line += &format!(", {} gaps", now.missed);

@@ -9,11 +9,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::thread;
+use std::time::Duration;
 
 const ACCOUNTS: [&str; 5] = ["alice", "bob", "carol", "dave", "erin"];
-const PATIENCE: Duration = Duration::from_secs(60);
+const PAUSE: Duration = Duration::from_millis(5);
+/// A minute of pauses.
+const TRIES: usize = 12_000;
 
 /// Starts a shipper into a directory. Its files are small, so that each life has several.
 fn start(kind: &str, to: &Path, server: &Server) -> Child {
@@ -113,11 +115,9 @@ fn files_have_each_event_once_and_usage_adds_up_although_all_are_killed() {
             client.send(requests(ACCOUNTS[at % ACCOUNTS.len()], 100 * round + at));
         }
         // Some of it was delivered when they die.
-        let begun = Instant::now();
-        while lines_of_both(&files, &usage).iter().zip(before).any(|(now, before)| *now <= before) {
-            assert!(begun.elapsed() < PATIENCE, "nothing is delivered");
-            sleep(Duration::from_millis(2)); // tidy: allow (a file is waited for)
-        }
+        wait("nothing is delivered", || {
+            lines_of_both(&files, &usage).iter().zip(before).all(|(now, before)| *now > before)
+        });
         if round % 2 == 0 {
             kill(server);
         }
@@ -136,7 +136,7 @@ fn files_have_each_event_once_and_usage_adds_up_although_all_are_killed() {
             tool("redis-cli", &["-p", &port, "SCUR.RELEASE", account, &session]);
         }
     }
-    wait_for_sessions(&mut client);
+    wait("sessions stay open", || open_sessions(&mut client) == "0");
     let from = format!("127.0.0.1:{}", server.port);
     finish("files", &files, &["--from", &from]);
     finish("usage", &usage, &["--from", &from]);
@@ -188,7 +188,7 @@ fn files_have_each_event_once_and_usage_adds_up_although_all_are_killed() {
 
     // A backup of the same store has the same files, and goes on where the server's events ended.
     let again = place_of_files.path().join("again");
-    finish("files", &again, &["--backup", &directory.path()]);
+    finish("files", &again, &["--backup", directory.path()]);
     let all =
         |events: BTreeMap<String, Vec<Value>>| events.into_values().flatten().collect::<Vec<_>>();
     assert_eq!(all(lines(&again)), all(lines(&files)));
@@ -203,25 +203,29 @@ fn lines_of_both(files: &Path, usage: &Path) -> [usize; 2] {
     })
 }
 
-/// Waits until no session is open any more.
-fn wait_for_sessions(client: &mut Client) {
-    let begun = Instant::now();
-    loop {
-        client.send("SCUR.TOTALS\r\n");
-        assert_eq!(list(client), 6);
-        let counts = [(); 4].map(|()| text(client));
-        assert_eq!(text(client), "units");
-        for _ in 0..list(client) {
-            for _ in 0..list(client) {
-                text(client);
-            }
-        }
-        if counts[3] == "0" {
+/// Waits until something holds.
+fn wait(otherwise: &str, mut holds: impl FnMut() -> bool) {
+    for _ in 0..TRIES {
+        if holds() {
             return;
         }
-        assert!(begun.elapsed() < PATIENCE, "{} sessions stay open", counts[3]);
-        sleep(Duration::from_millis(5)); // tidy: allow (sessions end by their time)
+        thread::sleep(PAUSE); // tidy: allow (another process is waited for)
     }
+    panic!("{otherwise}");
+}
+
+/// Returns how many sessions are open.
+fn open_sessions(client: &mut Client) -> String {
+    client.send("SCUR.TOTALS\r\n");
+    assert_eq!(list(client), 6);
+    let [.., sessions] = [(); 4].map(|()| text(client));
+    assert_eq!(text(client), "units");
+    for _ in 0..list(client) {
+        for _ in 0..list(client) {
+            text(client);
+        }
+    }
+    sessions
 }
 
 #[test]
