@@ -34,7 +34,7 @@ SUFFIXES = {"ms": "_ms", "duration": "_ms", "minutes": "_minutes", "s": "_s"}
 # Reply fields that are not text, by name.
 INTEGERS = set(
     """version amount available held floor priority valid_from valid_to rollover owed refills_at value resets_at used
-    left burst allowed_at overrun deadline validity tcc last_request granted outstanding from_hold direct released
+    left burst allowed_at overrun deadline opened active validity tcc last_request granted outstanding from_hold direct released
     uncollected credited refunded consumed expired voided overdrawn in_transit denied expires forget_at kept_from looked
     reached final given_up_at""".split()
 )

@@ -483,8 +483,8 @@ class OpenSession:
     id: str
     version: int
     deadline: int
-    opened: str
-    active (the last request): str
+    opened: int
+    active: int
 
     @staticmethod
     def read(raw: object) -> OpenSession:
@@ -493,8 +493,8 @@ class OpenSession:
             text(found[0]),
             integer(found[1]),
             integer(found[2]),
-            text(found[3]),
-            text(found[4]),
+            integer(found[3]),
+            integer(found[4]),
         )
 
 
@@ -591,8 +591,8 @@ class SessionDetails:
     id: str
     version: int
     deadline: int
-    opened: str
-    active (the last request): str
+    opened: int
+    active: int
     validity: int
     tcc: int
     overrun: str
@@ -607,8 +607,8 @@ class SessionDetails:
             text(found["id"]),
             integer(found["version"]),
             integer(found["deadline"]),
-            text(found["opened"]),
-            text(found["active (the last request)"]),
+            integer(found["opened"]),
+            integer(found["active"]),
             integer(found["validity"]),
             integer(found["tcc"]),
             text(found["overrun"]),
@@ -736,8 +736,8 @@ class OpenHold:
     bucket: str
     amount: int
     deadline: int
-    opened: str
-    active (the last request): str
+    opened: int
+    active: int
 
     @staticmethod
     def read(raw: object) -> OpenHold:
@@ -749,8 +749,8 @@ class OpenHold:
             text(found[3]),
             integer(found[4]),
             integer(found[5]),
-            text(found[6]),
-            text(found[7]),
+            integer(found[6]),
+            integer(found[7]),
         )
 
 

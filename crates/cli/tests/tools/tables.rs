@@ -49,7 +49,10 @@ fn a_backup_has_all_tables_as_of_its_end() {
         holds[0]
     );
     let hold = holds.iter().find(|line| line.starts_with("a0,")).expect("a hold");
-    assert_eq!(hold, "a0,s,1,EUR,main,0,40,,2023-11-14T22:13:20Z,2023-11-14T22:33:20Z");
+    assert_eq!(
+        hold,
+        "a0,s,1,EUR,main,0,40,2023-11-14T22:13:20Z,2023-11-14T22:13:20Z,2023-11-14T22:33:20Z"
+    );
     let totals = lines(&csv.join("totals.csv"));
     assert_eq!(totals[1], "EUR,2160,1440,3600,0,0,0,0,0,0,0,true");
     let about = fs::read_to_string(csv.join("export.json")).expect("text");

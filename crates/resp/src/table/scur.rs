@@ -463,7 +463,7 @@ pub(super) const COMMANDS: &[Spec] = &[
                 bucket_items: array of [bucket, item] (the items that a bucket is for; one without is for all)\n\
                 counters: array of [id, unit, value, period, resets_at] (resets_at nil for period none), and zone and begin where they are not UTC and the usual one\n\
                 limits: array of [id, unit, item, amount, used, held, left, overrun, period, zone, resets_at] (unit and item nil for open sessions, item nil for all of a unit, resets_at nil if it never does), period as `rolling 5h` or `rate 1m` of those, and begin and burst where a begin is not the usual one, or the burst of a rate is not its amount (begin nil then)\n\
-                sessions: array of [id, version, deadline, opened, active (the last request)]",
+                sessions: array of [id, version, deadline, opened, active]",
         codes: &[Invalid, UnknownAccount],
         example: "SCUR.GET alice",
         ..BASE
@@ -478,7 +478,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         term: "GetMsData2",
         grammar: "account session",
         reply: "the same map as GET with one more, last, entry: session:\n\
-                map of: id, version, deadline, opened, active (the last request), validity, tcc, overrun, last_request, data, items\n\
+                map of: id, version, deadline, opened, active, validity, tcc, overrun, last_request, data, items\n\
                 items: array of [key, unit, granted, outstanding, used, from_hold, direct, released, uncollected, standing]\n\
                 standing: what its last request for units got: granted, final, final_held (others hold the rest) or denied",
         codes: &[Invalid, UnknownAccount, UnknownSession],
@@ -486,7 +486,8 @@ pub(super) const COMMANDS: &[Spec] = &[
         example_needs: &["SCUR.RESERVE alice call-3 0 ITEM 1 cent REQUESTED 200"],
         notes: "`sessions` lists every open session of a small account. A busy account, once above 4 KiB of sessions and\n\
                 remembered ids, is kept in parts: of it the named session alone is listed. SCUR.GET lists all.\n\
-                The data of a transfer are its payee and bucket, and its item is `transfer`.",
+                The data of a transfer are its payee and bucket, and its item is `transfer`. active is the time of the last\n\
+                request.",
         ..BASE
     },
     Spec {
@@ -516,7 +517,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         grammar: "account [COUNT n] [AFTER session]",
         reply: "map of: version, buckets, holds, next (nil on the last page)\n\
                 buckets: array of [id, unit, available, held]\n\
-                holds: array of [session, key, unit, bucket, amount, deadline, opened, active (the last request)]",
+                holds: array of [session, key, unit, bucket, amount, deadline, opened, active]",
         codes: &[Invalid, UnknownAccount],
         notes: "A page has the holds of COUNT sessions (1 to 1000, 100 by default), in the order of their ids; the next one\n\
                 begins AFTER the session that `next` names. The holds of all pages on a bucket add up to its `held` if all\n\

@@ -8,7 +8,7 @@ use scurry_ledger::{
 };
 use scurry_model::{CommandOrTick, Event, Generator, Op, Pair};
 use scurry_server::{Calls, Server, Settings, Users};
-use scurry_service::{AccountView, CallError, Read, Refusal, Reply, Request, Write};
+use scurry_service::{AccountView, CallError, Read, Refusal, Reply, Request, SessionRow, Write};
 use std::future::Future;
 use std::net::SocketAddr;
 use std::pin::pin;
@@ -83,7 +83,9 @@ fn without_times(outcome: Outcome) -> Outcome {
             Ok(Reply::Account(account))
         }
         Ok(Reply::Holds(mut view)) => {
-            view.holds.iter_mut().for_each(|hold| hold.deadline.0 = 0);
+            for hold in &mut view.holds {
+                (hold.deadline, hold.opened, hold.active) = (Time(0), Time(0), Time(0));
+            }
             Ok(Reply::Holds(view))
         }
         Ok(Reply::Answer(mut answered)) => {
@@ -107,7 +109,7 @@ fn without_times(outcome: Outcome) -> Outcome {
         }
         Ok(Reply::Session(mut session)) => {
             forget_times(&mut session.account);
-            session.row.deadline.0 = 0;
+            forget_session_times(&mut session.row);
             Ok(Reply::Session(session))
         }
         Err(CallError::Refused(Refusal::Rejected { code, why })) => {
@@ -128,8 +130,12 @@ fn without_times(outcome: Outcome) -> Outcome {
     }
 }
 
+fn forget_session_times(session: &mut SessionRow) {
+    (session.deadline, session.opened, session.active) = (Time(0), Time(0), Time(0));
+}
+
 fn forget_times(account: &mut AccountView) {
-    account.sessions.iter_mut().for_each(|session| session.deadline.0 = 0);
+    account.sessions.iter_mut().for_each(forget_session_times);
     account.former_identities.iter_mut().for_each(|former| former.forget_at.0 = 0);
     for limit in &mut account.limits {
         // Of other windows than those of the calendar it depends on the ms of the use.
