@@ -36,8 +36,6 @@ pub enum DeferredRecord<'a> {
         id: &'a [u8],
         /// Bytes of the Change.
         change: &'a [u8],
-        /// Version of the account after the Change; 0 if the Change deleted it.
-        version: u64,
         /// Amounts after the Change in each bucket that it touched.
         left: BucketAmountsIter<'a>,
     },
@@ -101,14 +99,10 @@ pub fn read_raw_record(bytes: &[u8]) -> Result<DeferredRecord<'_>, RecordError> 
     if byte != kind::ACCOUNT {
         return take_other(&mut from, byte).map(DeferredRecord::Other);
     }
-    let (id, change, version) = (from.string()?, from.string()?, from.varint()?);
+    let (id, change) = (from.string()?, from.string()?);
+    from.pass_varint()?;
     let count = from.varint()?;
-    Ok(DeferredRecord::Account {
-        id,
-        change,
-        version,
-        left: BucketAmountsIter { cursor: from, count },
-    })
+    Ok(DeferredRecord::Account { id, change, left: BucketAmountsIter { cursor: from, count } })
 }
 
 impl Iterator for BucketAmountsIter<'_> {

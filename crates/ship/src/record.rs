@@ -362,4 +362,31 @@ mod tests {
         encode(&record, Form::Protobuf, &mut out);
         assert_eq!(Record::decode(&*out).expect("a message"), record);
     }
+
+    #[test]
+    fn both_schemas_have_every_field() {
+        let own = include_str!("record.rs");
+        let (own, _) = own.split_once("impl Record").expect("the type comes first");
+        let proto = include_str!("../../../docs/formats/events.proto");
+        let schema = include_str!("../../../docs/formats/events.schema.json");
+        let schema: serde_json::Value = serde_json::from_str(schema).expect("JSON");
+        let mut tag = "";
+        let mut count = 0;
+        for line in own.lines().map(str::trim) {
+            if let Some((_, rest)) = line.split_once("tag = \"") {
+                tag = rest.split('"').next().expect("a number");
+            }
+            let Some((name, _)) = line.strip_prefix("pub ").and_then(|rest| rest.split_once(": "))
+            else {
+                continue;
+            };
+            count += 1;
+            let of_proto = format!(" {name} = {tag};");
+            assert!(proto.contains(&of_proto), "events.proto lacks{of_proto}");
+            let of_json = if name == "time_ms" { "time" } else { name };
+            assert!(schema["properties"][of_json].is_object(), "the JSON schema lacks {of_json}");
+        }
+        assert_eq!(count, schema["properties"].as_object().expect("an object").len());
+        assert_eq!(count, proto.matches(" = ").count() - 1, "the syntax is the other one");
+    }
 }

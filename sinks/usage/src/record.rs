@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What was used: by a session, or by a command without one. Amounts are minor units. docs/formats/usage.schema.json.
+/// What was used: by a session, or by a command without one. Amounts are minor units. docs/ship.md has the meaning of the
+/// fields.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UsageRecord {
     /// Position of the event that ended it, the same each time when it is read.

@@ -188,8 +188,8 @@ fn apply_at(
 ) -> Result<usize, RecoveryError> {
     let replay = |(sequence, error)| RecoveryError::Replay { sequence, error };
     let (id, first) = match read(part, place)? {
-        (sequence, DeferredRecord::Account { id, change, version, left }) => {
-            (id, Step { sequence, change, version, left })
+        (sequence, DeferredRecord::Account { id, change, left }) => {
+            (id, Step { sequence, change, left })
         }
         (sequence, DeferredRecord::Other(record)) => {
             sink.replay(&record).map_err(|error| replay((sequence, error)))?;
@@ -202,11 +202,9 @@ fn apply_at(
             return None;
         }
         match read(part, next) {
-            Ok((sequence, DeferredRecord::Account { id: other, change, version, left }))
-                if other == id =>
-            {
+            Ok((sequence, DeferredRecord::Account { id: other, change, left })) if other == id => {
                 next += 1;
-                Some(Step { sequence, change, version, left })
+                Some(Step { sequence, change, left })
             }
             Ok(_) => None,
             Err(error) => {

@@ -140,8 +140,8 @@ fn each_key_sees_its_records_in_their_order() {
         let mut records = frame.records();
         while let Some(record) = records.pass() {
             match read_raw_record(record.expect("a record").bytes).expect("a record") {
-                DeferredRecord::Account { id, change, version, left } => {
-                    let step = Step { sequence: 0, change, version, left };
+                DeferredRecord::Account { id, change, left } => {
+                    let step = Step { sequence: 0, change, left };
                     one_by_one.replay_account(id, std::iter::once(step)).expect("it is taken");
                 }
                 DeferredRecord::Other(record) => one_by_one.replay(&record).expect("it is taken"),

@@ -58,16 +58,6 @@ pub enum ReplayError {
         /// Available and held when the Change was committed.
         wanted: String,
     },
-    /// A Change leaves another version of the account now than when it was committed.
-    #[error("account {account} has version {found} and had {wanted}")]
-    AccountVersion {
-        /// The account's id.
-        account: String,
-        /// Version after the replay; 0 if the account does not exist.
-        found: u64,
-        /// Version when the Change was committed.
-        wanted: u64,
-    },
     /// The key holds another kind of entry than the record is for.
     #[error("key {0} holds another kind of value")]
     WrongType(String),
@@ -284,8 +274,8 @@ impl Shard {
     /// committed.
     pub fn replay(&mut self, record: &Record<'_>) -> Result<(), ReplayError> {
         match *record {
-            Record::Account { id, change, version, balances } => {
-                self.replay_one(id, (change, version), balances)?;
+            Record::Account { id, change, balances, .. } => {
+                self.replay_one(id, change, balances)?;
             }
             Record::Value { key, expires, value } => {
                 let key = self.table.hasher().key(key);

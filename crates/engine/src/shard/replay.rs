@@ -21,8 +21,6 @@ pub struct Step<'r> {
     pub sequence: u64,
     /// The bytes of the Change.
     pub change: &'r [u8],
-    /// Version of the account after it; 0 if it deleted the account.
-    pub version: u64,
     /// Balances that it left in the buckets that it names.
     pub left: BucketAmountsIter<'r>,
 }
@@ -90,8 +88,8 @@ impl Shard {
         let mut at = 0;
         while at < all.len() {
             let (id, step) = match read(at)? {
-                (sequence, DeferredRecord::Account { id, change, version, left }) => {
-                    (id, Step { sequence, change, version, left })
+                (sequence, DeferredRecord::Account { id, change, left }) => {
+                    (id, Step { sequence, change, left })
                 }
                 (sequence, DeferredRecord::Other(Record::Digest { digest })) => {
                     let digest = StateDigest::decode(digest).map_err(|error| {
@@ -111,9 +109,9 @@ impl Shard {
             at += 1;
             let others = std::iter::from_fn(|| match all.get(at)?.about {
                 RecordSubject::Key(key) if key == id => match read(at) {
-                    Ok((sequence, DeferredRecord::Account { change, version, left, .. })) => {
+                    Ok((sequence, DeferredRecord::Account { change, left, .. })) => {
                         at += 1;
-                        Some(Step { sequence, change, version, left })
+                        Some(Step { sequence, change, left })
                     }
                     // The next round of the loop handles it.
                     Ok(_) | Err(_) => None,
@@ -134,7 +132,7 @@ impl Shard {
     ) -> Result<(), (u64, ReplayError)> {
         let key = self.table.hasher().key(id);
         let mut place = None;
-        for Step { sequence, change, version, left } in steps {
+        for Step { sequence, change, left } in steps {
             let place = &mut place;
             let step = || {
                 let place = match *place {
@@ -142,7 +140,7 @@ impl Shard {
                     None => *place.insert(self.begin_replay(key)?),
                 };
                 self.replay_change(key, place, change)?;
-                self.check_left(id, version, left)
+                self.check_left(id, left)
             };
             step().map_err(|error| (sequence, error))?;
         }
@@ -156,7 +154,7 @@ impl Shard {
     pub(super) fn replay_one(
         &mut self,
         id: &[u8],
-        (change, version): (&[u8], u64),
+        change: &[u8],
         balances: &[Balance],
     ) -> Result<(), ReplayError> {
         let key = self.table.hasher().key(id);
@@ -166,7 +164,7 @@ impl Shard {
             let Balance { bucket, available, held, .. } = *balance;
             Ok(BucketAmounts { bucket, available, held })
         };
-        self.check_left(id, version, balances.iter().map(left))?;
+        self.check_left(id, balances.iter().map(left))?;
         self.store_replayed(key, place);
         Ok(())
     }
@@ -212,18 +210,13 @@ impl Shard {
         applied.map_err(|error| ReplayError::Change { account: shown(key.bytes()), error })
     }
 
-    /// Checks that the account has the version and the balances that a Change left when it was committed.
+    /// Checks that the account has the balances that a Change left when it was committed.
     #[inline]
     fn check_left(
         &self,
         id: &[u8],
-        version: u64,
         left: impl Iterator<Item = Result<BucketAmounts, RecordError>>,
     ) -> Result<(), ReplayError> {
-        let found = self.working.account.as_ref().map_or(0, |account| account.version);
-        if found != version {
-            return Err(ReplayError::AccountVersion { account: shown(id), found, wanted: version });
-        }
         let buckets = self.working.account.as_ref().map_or(&[][..], |account| &account.buckets);
         for wanted in left {
             let wanted =
