@@ -12,6 +12,7 @@ mod foreign_options;
 mod health;
 mod http;
 mod inspect;
+mod keep_log;
 mod key_progress;
 mod log;
 mod machine;

@@ -2,6 +2,7 @@
 
 use crate::fault::cannot;
 use crate::file::DiskFile;
+use nix::sys::statvfs::fstatvfs;
 use scurry_engine::Disk;
 use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind};
@@ -28,6 +29,13 @@ impl Directory {
     /// Returns its path.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Returns the bytes that are free on its file system, for this process.
+    pub fn free_bytes(&self) -> io::Result<u64> {
+        let found =
+            fstatvfs(&self.handle).map_err(|errno| cannot("look at", &self.path)(errno.into()))?;
+        Ok(found.blocks_available() * found.fragment_size())
     }
 
     fn path_of(&self, name: &str) -> io::Result<PathBuf> {

@@ -27,6 +27,34 @@ pub trait Disk: Send {
     fn sync_dir(&mut self) -> io::Result<()>;
 }
 
+impl<D: Disk> Disk for &mut D {
+    type File = D::File;
+
+    fn create(&mut self, name: &str, room: u64) -> io::Result<D::File> {
+        (**self).create(name, room)
+    }
+
+    fn open(&mut self, name: &str) -> io::Result<D::File> {
+        (**self).open(name)
+    }
+
+    fn list(&mut self) -> io::Result<Vec<String>> {
+        (**self).list()
+    }
+
+    fn rename(&mut self, from: &str, to: &str) -> io::Result<()> {
+        (**self).rename(from, to)
+    }
+
+    fn remove(&mut self, name: &str) -> io::Result<()> {
+        (**self).remove(name)
+    }
+
+    fn sync_dir(&mut self) -> io::Result<()> {
+        (**self).sync_dir()
+    }
+}
+
 /// An open file of a [`Disk`].
 #[expect(clippy::len_without_is_empty, reason = "nobody asks whether a file is empty")]
 pub trait File: Send {

@@ -49,10 +49,10 @@ pub use identities::UniqueIdentities;
 pub use key::{Key, KeyHasher};
 pub use log::{
     BASE_NAME, Batch, Commits, DiscardedTail, Durability, Failed, FollowError, FramePosition,
-    History, LogBallot, LogError, LogFollower, LogReach, LogReader, LogSpace, LogWriter, Note,
-    NoteError, NoteFile, SEGMENT_LEN_MAX, Vote, clear_incoming, forget, incoming_name,
-    is_disk_full, is_spare, read_base, remove_unclaimed_spares, segment_name, segment_of,
-    sync_behind, write_base,
+    History, LogBallot, LogError, LogExtent, LogFollower, LogReach, LogReader, LogRetention,
+    LogSpace, LogWriter, Note, NoteError, NoteFile, SEGMENT_LEN_MAX, Vote, clear_incoming, extent,
+    forget, incoming_name, is_disk_full, is_spare, read_base, remove_unclaimed_spares,
+    segment_name, segment_of, sync_behind, write_base,
 };
 pub use log_id::{LogId, checksum};
 pub use outcome::{ChainOutcome, LoadError, NoIndex, Outcome, ReadError, WriteError, WrongType};

@@ -10,6 +10,7 @@ mod follower;
 mod next_segment;
 mod note;
 mod reader;
+mod retention;
 mod spare;
 mod tail;
 mod truncate;
@@ -23,8 +24,9 @@ pub use error::LogError;
 pub use follower::{FollowError, FramePosition, LogFollower};
 pub use note::{LogBallot, LogReach, Note, NoteError, NoteFile, Vote};
 pub use reader::{DiscardedTail, History, LogReader};
+pub use retention::{LogExtent, LogRetention, extent, forget};
 pub use spare::{is_spare, remove_unclaimed_spares};
-pub use writer::{LogWriter, SEGMENT_LEN_MAX, forget, sync_behind};
+pub use writer::{LogWriter, SEGMENT_LEN_MAX, sync_behind};
 
 /// Reserved space of the log. Commits that fit into it cannot find the disk full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

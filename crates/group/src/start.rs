@@ -13,14 +13,14 @@ use crate::operator_requests::OperatorRequests;
 use crate::peers::{Accepted, Enter, Identity, Peers, Sockets};
 use crate::store;
 use crate::view::{CurrentView, View};
-use scurry_codec::{ByteCount, GroupMembers};
+use scurry_codec::GroupMembers;
 use scurry_consensus::replica::{NodeId, Settings};
 use scurry_consensus::shard::{
     CoreEnd, Health, HealthTable, RequiredVersion, ShardGroup, ShardGroupParts, WakeFn,
     WriteVersion,
 };
 use scurry_disk::{Directory, Manifest};
-use scurry_engine::LogFollower;
+use scurry_engine::{LogFollower, LogRetention};
 use std::collections::BTreeMap;
 use std::io;
 use std::net::TcpListener;
@@ -65,8 +65,8 @@ pub struct Start {
     pub rebuild: Rebuild,
     /// Opens the directory of a shard once more.
     pub files: Files,
-    /// Bytes of a log that are kept in addition to the needed ones.
-    pub log_bytes: ByteCount,
+    /// How much of a log is kept in addition to the needed part.
+    pub retention: LogRetention,
     /// Interval between two ticks of the host thread, ms.
     pub tick_ms: u32,
 }
@@ -122,7 +122,7 @@ pub fn start(
         shards,
         rebuild,
         files,
-        log_bytes,
+        retention,
         tick_ms,
     } = start;
     let (inbox, inputs) = queue();
@@ -132,7 +132,7 @@ pub fn start(
     let logs = shards.iter().map(|shard| shard.log).collect();
     for ((shard, files), ring) in (0..).zip(shards).zip(rings) {
         let (group, end, reader, device) =
-            begin((shard, log_bytes), files, (node, founder), (ring, &inbox), clock)?;
+            begin((shard, retention), files, (node, founder), (ring, &inbox), clock)?;
         devices.push(device);
         groups.push(group);
         ends.push(end);
@@ -215,7 +215,7 @@ fn text(error: io::Error) -> String {
 
 /// Starts the group of a shard from the contents of its files, with its threads.
 fn begin(
-    (shard, log_bytes): (u16, ByteCount),
+    (shard, retention): (u16, LogRetention),
     files: ShardFiles,
     (node, founder): (NodeId, NodeId),
     (ring, inbox): (WakeFn, &Sender<Input>),
@@ -223,7 +223,7 @@ fn begin(
 ) -> Result<(ShardGroup, CoreEnd, LogFollower<Directory>, Arc<DeviceState>), String> {
     let seed = getrandom::u64().map_err(|error| error.to_string())?;
     let settings = Settings::new(node, seed);
-    let begun = scurry_consensus::shard::begin(shard, files, settings, founder, log_bytes, ring)?;
+    let begun = scurry_consensus::shard::begin(shard, files, settings, founder, retention, ring)?;
     let ShardGroupParts { group, device, tasks, reader, orders, progress } = begun;
     let tell = inbox.clone();
     let told = move |stored| tell.send(Input::Stored(shard, stored)).is_ok();

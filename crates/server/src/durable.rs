@@ -5,6 +5,7 @@ mod divide;
 pub(crate) mod events;
 mod finish;
 mod held;
+mod log_keeper;
 mod log_thread;
 mod maintenance_thread;
 mod pace;
@@ -22,8 +23,9 @@ pub(crate) use trouble::{LOG_FAILED, RefusalCause};
 
 use crate::durable::events::Events;
 use crate::mail::bell::CoreWaker;
-use crate::mail::report::DurableReport;
+use crate::mail::report::{DurableReport, KeptLog};
 use crate::measures::histogram::Histogram;
+use log_keeper::LogKeeper;
 use log_thread::LogThread;
 use maintenance_thread::{MaintenanceState, MaintenanceTask, MaintenanceThread};
 use scurry_codec::LogFormat;
@@ -45,6 +47,9 @@ const IDLE_MS: i64 = 500;
 const MARK_LEN_MAX: u64 = 256;
 /// Interval of background syncs in `write` mode, ms.
 const SYNC_BEHIND_MS: i64 = 1_000;
+
+/// Interval between two looks at how much of the log is kept, ms.
+const SURVEY_MS: i64 = 60_000;
 
 /// Beginning of the warning about a failed note. Until the next successful note, the loss of a file may go unnoticed.
 const NOT_NOTED: &str = "how far the log has come was not noted beside it";
@@ -103,6 +108,9 @@ pub(crate) struct Durable {
     given_ns: u64,
     /// Time from then until the batch was as durable as required.
     writes: Histogram,
+    /// How much of the log is kept, as it was last seen, and when that is looked at next, ms of uptime.
+    kept: KeptLog,
+    survey_ms: i64,
 }
 
 impl Durable {
@@ -137,6 +145,8 @@ impl Durable {
             clock: None,
             given_ns: 0,
             writes: Histogram::default(),
+            kept: KeptLog::default(),
+            survey_ms: 0,
         }
     }
 
@@ -179,12 +189,8 @@ impl Durable {
                 BatchSink::Thread(LogThread::start(log.core, writer, bell.clone())?)
             }
         };
-        let state = MaintenanceState::new(
-            for_maintenance,
-            maintenance_reach,
-            Some(retention.log_bytes),
-            clock,
-        );
+        let keeper = LogKeeper::new(log, retention, true);
+        let state = MaintenanceState::new(for_maintenance, maintenance_reach, keeper, clock);
         let maintenance = MaintenanceThread::start(log.core, state, bell.clone())?;
         let snapshots = Snapshots::new(log, retention.snapshot_log_bytes, logged_bytes);
         let events = Events::start((log, start.store, start.generation), for_events, bell.clone())?;
@@ -206,7 +212,8 @@ impl Durable {
         let [_, for_maintenance, for_events] = directories;
         let [_, maintenance_reach] = reaches;
         // The group decides how much of the log is kept.
-        let state = MaintenanceState::new(for_maintenance, maintenance_reach, None, clock);
+        let keeper = LogKeeper::new(log, start.retention, false);
+        let state = MaintenanceState::new(for_maintenance, maintenance_reach, keeper, clock);
         let maintenance = MaintenanceThread::start(log.core, state, bell.clone())?;
         let snapshots = Snapshots::new(log, start.retention.snapshot_log_bytes, logged_bytes);
         let events = Events::start((log, start.store, start.generation), for_events, bell.clone())?;
@@ -336,12 +343,13 @@ impl Durable {
             return;
         }
         self.handle_reports(uptime_ms);
+        self.survey(uptime_ms);
         // In a group the host marks and syncs the log; only snapshots are made here.
         if let BatchSink::Group(group) = &self.sink {
             if group.shows_the_log()
                 && let Some(maintenance) = &mut self.maintenance
             {
-                self.snapshots.step(shard, maintenance, &self.commits, now, false);
+                self.snapshots.step(shard, maintenance, &mut self.commits, now, false);
             }
             return;
         }
@@ -376,7 +384,18 @@ impl Durable {
         // Also without room: a snapshot makes parts of the log removable.
         if !matches!(self.trouble, Some(RefusalCause::Failed(_))) {
             let is_short = !self.commits.is_ahead();
-            self.snapshots.step(shard, maintenance, &self.commits, now, is_short);
+            self.snapshots.step(shard, maintenance, &mut self.commits, now, is_short);
+        }
+    }
+
+    /// Asks, at times, how much of the log is kept.
+    fn survey(&mut self, uptime_ms: i64) {
+        let durable = self.commits.durable().min(self.commits.written());
+        if let Some(maintenance) = &mut self.maintenance
+            && uptime_ms >= self.survey_ms
+        {
+            self.survey_ms = uptime_ms + SURVEY_MS;
+            maintenance.give(MaintenanceTask::Survey { durable });
         }
     }
 
@@ -453,6 +472,7 @@ impl Durable {
             batches,
             full: matches!(self.trouble, Some(RefusalCause::Full(_))),
             failed: self.commits.has_failed(),
+            kept: self.kept,
             ..self.snapshots.report()
         }
     }

@@ -38,7 +38,7 @@ pub use metrics::certificates::show_certificates;
 pub use metrics::exposition::{Exposition, Labels, MetricKind};
 pub use open_files::make_room;
 pub use reload::{ReloadError, Reloader};
-pub use scurry_engine::Durability;
+pub use scurry_engine::{ByteCount, Durability, LogRetention};
 pub use scurry_group::peers::LostGroup;
 pub use server::Server;
 pub use settings::{DEFAULT_LISTEN, GroupSettings, Settings, StartError, Storage};

@@ -20,7 +20,7 @@ use crate::users::Checker;
 use mio::Poll;
 use scurry_consensus::shard::WakeFn;
 use scurry_disk::Store;
-use scurry_engine::{ByteCount, Config, Durability, Shard, UniqueIdentities};
+use scurry_engine::{Config, Durability, Shard, UniqueIdentities};
 use scurry_group::peers::{Credentials, Sockets};
 use scurry_group::view::Addresses;
 use scurry_group::{Clock, Group};
@@ -253,7 +253,8 @@ fn open(
         durability: storage.durability,
         retention: Retention {
             snapshot_log_bytes: storage.snapshot_log_bytes,
-            log_bytes: ByteCount(storage.kept_log_bytes),
+            log: storage.log_retention,
+            threads: settings.threads,
         },
         config: config.clone(),
     };

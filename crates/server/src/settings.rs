@@ -6,7 +6,7 @@ pub use start_error::StartError;
 
 use crate::adapter::Adapter;
 use crate::users::Users;
-use scurry_engine::Durability;
+use scurry_engine::{Durability, LogRetention};
 use scurry_group::peers::LostGroup;
 use scurry_ledger::{Limits, Name};
 use scurry_resp::RequestLimits;
@@ -120,8 +120,8 @@ pub struct Storage {
     pub durability: Durability,
     /// A thread writes a snapshot when its log has grown by this many bytes.
     pub snapshot_log_bytes: u64,
-    /// Bytes of each thread's log that are kept for readers of events, although no snapshot needs them.
-    pub kept_log_bytes: u64,
+    /// How much of each thread's log is kept for readers of events, although no snapshot needs it.
+    pub log_retention: LogRetention,
 }
 
 impl Storage {
@@ -131,7 +131,7 @@ impl Storage {
             directory,
             durability: Durability::Fsync,
             snapshot_log_bytes: 1 << 30,
-            kept_log_bytes: 0,
+            log_retention: LogRetention::Nothing,
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::job::SnapshotJob;
 use crate::sim::Sim;
-use scurry_engine::{ByteCount, forget};
+use scurry_engine::{LogRetention, forget};
 
 impl Sim {
     pub(crate) fn begin_snapshot(&mut self) {
@@ -11,6 +11,7 @@ impl Sim {
             return;
         }
         let now = self.now();
+        self.commits.end_segment();
         self.job =
             SnapshotJob::begin((&mut self.shard, self.log), &self.disk, self.plan.chunk_len, now);
     }
@@ -30,8 +31,10 @@ impl Sim {
                 // The machine stops during the renames and removals.
                 self.disk.stop_after(self.random.below(12) as u64);
             }
-            match job.publish().and_then(|(_, oldest)| forget(&mut self.disk, oldest, ByteCount(0)))
-            {
+            let published = job.publish().and_then(|(_, oldest)| {
+                forget(&mut self.disk, self.log, oldest, LogRetention::Nothing, now)
+            });
+            match published {
                 Ok(()) => self.counts.snapshots += 1,
                 Err(error) => self.disk.note(|| format!("not published: {error}")),
             }

@@ -2,6 +2,7 @@
 //! the file is an error that names it, so that a misspelt bound is not silently missing.
 
 use super::limits::{LimitsTable, YEAR_MS};
+use crate::keep_log::KeepLog;
 use crate::option_values::{Address, HostIp, Level, LostGroupName, Mode, NodeName, Number};
 use crate::rdma::Rdma;
 use crate::size::Size;
@@ -126,11 +127,11 @@ pub(crate) struct Options {
     #[arg(long, value_name = "SIZE")]
     pub(crate) snapshot_log: Option<Size>,
 
-    /// So much of each thread's log is kept for readers of events (SCUR.WATCH) although recovery
-    /// does not need it. A reader that asks for older events is told where they begin
-    /// [default: 0, what recovery needs]
-    #[arg(long, value_name = "SIZE")]
-    pub(crate) keep_log: Option<Size>,
+    /// How much of each thread's log is kept for readers of events and statements, although recovery does not need it:
+    /// at least a size (64gb), all of some days or hours (30d, 12h), or all of them in at most a size (30d,64gb). A
+    /// reader that asks for older events is told where they begin [default: 0, what recovery needs]
+    #[arg(long, value_name = "SIZE|AGE[,SIZE]")]
+    pub(crate) keep_log: Option<KeepLog>,
 
     /// Keep the store on three machines: this server is a node of a group, and the other nodes reach it
     /// here. Takes a --dir and --durability fsync. docs/replication.md [default: this machine alone]

@@ -2,6 +2,7 @@
 
 use super::limits;
 use super::options::Options;
+use crate::keep_log::KeepLog;
 use crate::option_values::{Mode, Number};
 use anyhow::{Context, Result, bail, ensure};
 use scurry_door_diameter::DiameterSection;
@@ -333,8 +334,8 @@ impl Options {
             ensure!(size.0 >= SNAPSHOT_LOG_MIN, "--snapshot-log must be at least 1mb");
             storage.snapshot_log_bytes = size.0;
         }
-        if let Some(size) = self.keep_log {
-            storage.kept_log_bytes = size.0;
+        if let Some(KeepLog(retention)) = self.keep_log {
+            storage.log_retention = retention;
         }
         Ok(Some(storage))
     }

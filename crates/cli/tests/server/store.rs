@@ -2,6 +2,7 @@
 
 mod amplified;
 mod damage;
+mod erased;
 mod failed;
 mod full;
 mod missing;

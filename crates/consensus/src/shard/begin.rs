@@ -1,8 +1,7 @@
 //! Creates a shard's group from the contents of the shard's files, and recovers the shard up to the commit.
 
 use crate::replica::{
-    ByteCount, Descriptor, Entry, EntryKind, Members, NodeId, Recovered, Replica, Sequence,
-    Settings, Vote,
+    Descriptor, Entry, EntryKind, Members, NodeId, Recovered, Replica, Sequence, Settings, Vote,
 };
 use crate::shard::channel::{HostEnd, Progress, RebuiltShard, ToCore, WakeFn};
 use crate::shard::device::{LogDevice, Task};
@@ -12,7 +11,8 @@ use crate::shard::shard_group::{InitialState, ShardGroup, base_from};
 use scurry_codec::{GroupMembers, LogFormat};
 use scurry_engine::{
     Config, Disk, FollowError, GroupEntry, GroupLog, LogBallot, LogBase, LogFollower, LogId,
-    LogWriter, RecoveryEnd, RecoveryError, Shard, SnapshotSequences, Version, recover,
+    LogRetention, LogWriter, RecoveryEnd, RecoveryError, Shard, SnapshotSequences, Version,
+    recover,
 };
 use scurry_ledger::Time;
 use std::sync::Arc;
@@ -64,13 +64,13 @@ pub struct ShardGroupParts<D: Disk> {
 }
 
 /// Creates a shard's group from its files. `settings` are the replica's. `founder` is the only member before the first
-/// entry of the group's life. `log_bytes` of the log are kept although nothing needs them. `ring` wakes the core.
+/// entry of the group's life. `retention` says how much of the log is kept although nothing needs it. `ring` wakes the core.
 pub fn begin<D: Disk>(
     shard: u16,
     files: ShardFiles<D>,
     settings: Settings,
     founder: NodeId,
-    log_bytes: ByteCount,
+    retention: LogRetention,
     ring: WakeFn,
 ) -> Result<ShardGroupParts<D>, String> {
     let applied = files.committed();
@@ -140,7 +140,7 @@ pub fn begin<D: Disk>(
         snapshot: snapshots.last().copied(),
         shows,
     };
-    let device = LogDevice { writer, ballot, log_bytes };
+    let device = LogDevice { writer, ballot, retention };
     Ok(ShardGroupParts {
         group: ShardGroup::new(beginning),
         device,

@@ -2,7 +2,7 @@
 
 use crate::replica::{ByteCount, Index, Sequence, Term, Ticket};
 use crate::shard::channel::FrameBytes;
-use scurry_engine::{Disk, LogBallot, LogBase, LogWriter, Vote, is_disk_full};
+use scurry_engine::{Disk, LogBallot, LogBase, LogRetention, LogWriter, Vote, is_disk_full};
 use std::io;
 
 /// Bytes after which no further orders join a batch; a single order may have more.
@@ -97,8 +97,8 @@ pub struct LogDevice<D: Disk> {
     pub writer: LogWriter<D>,
     /// The vote.
     pub ballot: LogBallot<D::File>,
-    /// Bytes of the log that are kept although nothing needs them.
-    pub log_bytes: ByteCount,
+    /// How much of the log is kept although nothing needs it.
+    pub retention: LogRetention,
 }
 
 impl<D: Disk> LogDevice<D> {
@@ -133,7 +133,7 @@ impl<D: Disk> LogDevice<D> {
                 };
             }
             Task::Forget(base) => {
-                if let Err(error) = self.writer.forget(&base, self.log_bytes) {
+                if let Err(error) = self.writer.forget(&base, self.retention) {
                     tracing::warn!("the log was not made shorter: {error}");
                 }
                 return TaskOutcome::GoesOn(None);

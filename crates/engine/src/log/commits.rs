@@ -28,6 +28,8 @@ pub struct Batch {
     last: Sequence,
     sync: bool,
     written: bool,
+    /// Whether the segment before it ends.
+    ends_segment: bool,
     /// Space left in the log after this batch, in bytes.
     room: Option<LogSpace>,
     /// Why the reach of the log could not be noted in the file beside it.
@@ -71,6 +73,8 @@ pub struct Commits {
     /// Bytes of the batch that is in flight.
     under_way: u64,
     room: LogSpace,
+    /// Whether the next batch ends the segment before it.
+    ends_segment: bool,
 }
 
 impl Commits {
@@ -89,6 +93,7 @@ impl Commits {
             batches: 0,
             under_way: 0,
             room: LogSpace::UNKNOWN,
+            ends_segment: false,
         }
     }
 
@@ -195,6 +200,11 @@ impl Commits {
         Some(self.send(frames, next, next - 1))
     }
 
+    /// Makes the next batch begin a segment: for a snapshot, which makes all before it removable.
+    pub fn end_segment(&mut self) {
+        self.ends_segment = true;
+    }
+
     fn send(&mut self, frames: Vec<u8>, first: u64, last: u64) -> Batch {
         self.bytes += frames.len() as u64;
         self.batches += 1;
@@ -206,6 +216,7 @@ impl Commits {
             last: Sequence(last),
             sync,
             written: false,
+            ends_segment: std::mem::take(&mut self.ends_segment),
             room: None,
             reach_error: None,
         }
@@ -272,6 +283,9 @@ impl Batch {
     /// Writes the batch, and syncs it if its durability requires that.
     pub fn run<D: Disk>(&mut self, writer: &mut LogWriter<D>) -> io::Result<()> {
         if !self.written {
+            if std::mem::take(&mut self.ends_segment) {
+                writer.end_segment();
+            }
             let outcome = writer.write(self.first, &mut self.frames);
             self.room = Some(writer.room());
             outcome?;

@@ -2,12 +2,12 @@
 
 use super::base::{begin_at, write_base};
 use super::next_segment::NextSegment;
-use super::spare::retire;
 use super::truncate::truncate;
-use super::{LogReach, LogSpace, NoteError, segment_name, segment_of};
+use super::{LogReach, LogRetention, LogSpace, NoteError, forget, segment_name, segment_of};
 use crate::log_id::{LogId, checksum};
 use crate::{Disk, File};
-use scurry_codec::{ByteCount, Index, LogBase, LogFormat, SegmentHeader, Sequence};
+use scurry_codec::{Index, LogBase, LogFormat, SegmentHeader, Sequence};
+use scurry_ledger::Time;
 use std::io;
 
 /// A segment is closed before it grows beyond this, bytes; a frame that is longer has its own.
@@ -118,10 +118,27 @@ impl<D: Disk> LogWriter<D> {
         begin_at(&mut self.disk, self.log, base)
     }
 
-    /// Removes the entries of a replicated log up to a base, except for the newest `keep` bytes.
-    pub fn forget(&mut self, base: &LogBase, keep: ByteCount) -> io::Result<()> {
+    /// Removes the entries of a replicated log up to a base, as far as they need not be kept. Ages count from the time of
+    /// the base. The next write begins a segment, so that a later base removes all before it.
+    pub fn forget(&mut self, base: &LogBase, keep: LogRetention) -> io::Result<()> {
         write_base(&mut self.disk, self.log, base)?;
-        forget(&mut self.disk, base.sequence, keep)
+        forget(&mut self.disk, self.log, base.sequence, keep, Time(base.at))?;
+        self.end_segment();
+        Ok(())
+    }
+
+    /// Ends the open segment, so that the next write begins one: what it has can be removed when a snapshot has it,
+    /// without waiting until the segment is full. Does nothing while no space is reserved for the next segment: commits
+    /// that were accepted may need the rest of this one.
+    pub fn end_segment(&mut self) {
+        let is_begun = self.offset > SegmentHeader::LEN as u64;
+        if let Some(file) = self.file.as_mut().filter(|_| is_begun && self.next_segment.is_there())
+        {
+            // It gives the rest of its space back. A segment that keeps it is read the same way.
+            let _ = file.set_len(self.offset);
+            self.file = None;
+            self.offset = 0;
+        }
     }
 
     /// Notes that everything up to `last` was synced. The reach file is raised once for each segment with records,
@@ -196,39 +213,6 @@ impl<D: Disk> LogWriter<D> {
         self.file = Some(file);
         Ok(())
     }
-}
-
-/// Removes segments that hold nothing after this sequence, the oldest first, as long as the full segments after them
-/// have at least `keep` bytes. The last segment stays. A removed segment is deleted or kept as a spare.
-pub fn forget<D: Disk>(disk: &mut D, sequence: Sequence, keep: ByteCount) -> io::Result<()> {
-    let names = disk.list()?;
-    let mut segments: Vec<u64> = names.iter().filter_map(|name| segment_of(name)).collect();
-    segments.sort_unstable();
-    let mut kept = ByteCount(0);
-    if keep > ByteCount(0) {
-        for &first in segments.iter().rev().skip(1) {
-            kept += len_of(disk, first)?;
-        }
-    }
-    let mut needless = 0;
-    for pair in segments.windows(2) {
-        if pair[1] > sequence.next().get() {
-            break;
-        }
-        if keep > ByteCount(0) {
-            kept -= len_of(disk, pair[0])?;
-            if kept < keep {
-                break;
-            }
-        }
-        needless += 1;
-    }
-    retire(disk, &segments[..needless])
-}
-
-/// Returns the length of the segment that begins with this sequence.
-fn len_of<D: Disk>(disk: &mut D, first: u64) -> io::Result<ByteCount> {
-    disk.open(&segment_name(first))?.len().map(ByteCount)
 }
 
 /// Syncs segments with records after this sequence, which a writer has written but not synced. For a thread that syncs

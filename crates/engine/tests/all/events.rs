@@ -3,8 +3,9 @@
 
 use scurry_engine::{
     Batch, ByteCount, Commits, Config, Disk, Durability, Ending, Event, EventAt, EventFilter,
-    EventReader, EventWithOrigin, File, Found, LogId, LogWriter, LowThresholds, Movement, Origin,
-    OriginItem, Outcome, Read, Sequence, Shard, Stop, TimeRange, events_of, forget, segment_of,
+    EventReader, EventWithOrigin, File, Found, LogId, LogRetention, LogWriter, LowThresholds,
+    Movement, Origin, OriginItem, Outcome, Read, Sequence, Shard, Stop, TimeRange, events_of,
+    extent, forget, segment_of,
 };
 use scurry_ledger::{
     BucketAttributes, BucketNo, BucketTerms, Cause, Change, Code, Command, Create, Cycle, Decision,
@@ -951,7 +952,8 @@ fn what_is_not_kept_is_told_and_reading_goes_on_behind_it() {
     let (_, lines) = read(&mut reader, EventAt::record(1), durable, EVERYTHING, 1);
     assert_eq!(lines, ["1-0 a0 created"]);
     // A position in a removed segment is moved to the oldest kept record.
-    forget(&mut store.disk, Sequence(20), ByteCount(0)).expect("they are removed");
+    forget(&mut store.disk, LOG, Sequence(20), LogRetention::Nothing, NOW)
+        .expect("they are removed");
     let (at, lines) = read(&mut reader, EventAt { sequence: 1, index: 1 }, durable, EVERYTHING, 2);
     let oldest = at.oldest;
     assert!((2..=21).contains(&oldest), "{oldest}");
@@ -974,11 +976,74 @@ fn more_is_kept_than_snapshots_need() {
     let full = segments as u64 - 1;
     // All segments except the last count, and no segment is divided.
     for (keep, left) in [(600 * full, segments), (600 * full - 599, segments), (1_200, 3), (1, 2)] {
-        forget(&mut store.disk, Sequence(40), ByteCount(keep)).expect("they are removed");
-        assert_eq!(count(&store), left, "{keep} bytes");
+        let keep = LogRetention::Bytes(ByteCount(keep));
+        forget(&mut store.disk, LOG, Sequence(40), keep, NOW).expect("they are removed");
+        assert_eq!(count(&store), left, "{keep:?}");
     }
-    forget(&mut store.disk, Sequence(40), ByteCount(0)).expect("they are removed");
+    forget(&mut store.disk, LOG, Sequence(40), LogRetention::Nothing, NOW)
+        .expect("they are removed");
     assert_eq!(count(&store), 1);
+}
+
+/// Forgets what need not be kept of a store with one account a second, 40 in all. Returns the age of the oldest change
+/// that is kept, ms, and the number of segments.
+fn age_kept(store: &mut Store, keep: LogRetention) -> (u64, usize) {
+    let (now, durable) = (store.now, store.commits.durable());
+    forget(&mut store.disk, LOG, Sequence(40), keep, now).expect("they are removed");
+    let kept = extent(&mut store.disk, LOG, Sequence(durable)).expect("it can be read");
+    let segments = store.disk.files().keys().filter_map(|name| segment_of(name)).count();
+    assert_eq!(kept.bytes, ByteCount(600 * segments as u64), "a segment has 600 bytes");
+    (now.0.abs_diff(kept.from.expect("a time").0), segments)
+}
+
+#[test]
+fn what_is_younger_than_an_age_is_kept_and_no_more_than_a_size() {
+    let aged = || {
+        let mut store = Store::new(600);
+        for second in 0..40 {
+            store.now = NOW.plus_ms(second * 1_000);
+            store.create(&format!("a{second}"), 5);
+            store.sync();
+        }
+        store
+    };
+    let age =
+        |ms, bytes_max: Option<u64>| LogRetention::Age { ms, bytes_max: bytes_max.map(ByteCount) };
+    let mut store = aged();
+    let (age_ms, all) = age_kept(&mut store, age(u64::MAX, None));
+    assert_eq!(age_ms, 39_000, "all of it is younger");
+    let mut before = all;
+    for ms in (1_000..39_000).rev().step_by(700) {
+        let (age_ms, segments) = age_kept(&mut store, age(ms, None));
+        // Whole segments are kept: the oldest has something that is younger, and may begin earlier.
+        assert!(age_ms >= ms, "{age_ms} of {ms} ms");
+        assert!(segments <= before);
+        before = segments;
+    }
+    assert!(before <= 2 && all > 6, "{before} of {all} segments");
+    assert_eq!(age_kept(&mut aged(), age(39_000, Some(1_200))).1, 3, "the size bounds it");
+}
+
+#[test]
+fn a_segment_ends_when_it_is_to_and_what_follows_is_in_the_next() {
+    let mut store = Store::new(1 << 20);
+    for number in 0..6 {
+        store.create(&format!("a{number}"), 5);
+        if number == 3 {
+            store.writer.set_ahead().expect("there is room");
+            store.commits.end_segment();
+        }
+        store.sync();
+    }
+    let firsts: Vec<u64> = store.disk.files().keys().filter_map(|name| segment_of(name)).collect();
+    assert_eq!(firsts, [1, 4]);
+    let durable = store.commits.durable();
+    let (_, lines) = read(&mut store.reader(), EventAt::record(1), durable, EVERYTHING, 100);
+    let created = lines.iter().filter(|line| line.ends_with("created")).count();
+    assert_eq!(created, 6);
+    forget(&mut store.disk, LOG, Sequence(3), LogRetention::Nothing, NOW).expect("it is removed");
+    let kept = extent(&mut store.disk, LOG, Sequence(durable)).expect("it can be read");
+    assert_eq!(kept.bytes, ByteCount(1 << 20));
 }
 
 #[test]

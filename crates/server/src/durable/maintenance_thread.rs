@@ -2,12 +2,14 @@
 //! and in `write` mode syncs the log in the background.
 
 use super::NOT_NOTED;
+use super::log_keeper::LogKeeper;
 use super::pace::SnapshotPace;
 use crate::mail::bell::CoreWaker;
+use crate::mail::report::KeptLog;
 use scurry_disk::{Directory, DiskFile};
 use scurry_engine::{
-    ByteCount, Disk, LogReach, Sequence, SnapshotWriter, forget, is_disk_full,
-    remove_unclaimed_spares, segment_name, sync_behind,
+    Disk, LogReach, SnapshotWriter, is_disk_full, remove_unclaimed_spares, segment_name,
+    sync_behind,
 };
 use scurry_group::Clock;
 use std::io;
@@ -39,6 +41,10 @@ pub(super) enum MaintenanceTask {
         /// The first sequence of the segment that is being written, 0 where none is.
         open: u64,
     },
+    /// Look how much of the log is kept. It is durable up to here.
+    Survey {
+        durable: u64,
+    },
     /// The run ends: all of the log is synced, up to here.
     End {
         to: u64,
@@ -50,6 +56,7 @@ pub(super) enum MaintenanceReport {
     Synced { to: u64 },
     NotSynced(io::Error),
     Snapshot(SnapshotReport),
+    Kept(KeptLog),
     Ended,
 }
 
@@ -130,25 +137,24 @@ pub(super) struct MaintenanceState {
     path: PathBuf,
     directory: Directory,
     reach: Option<LogReach<DiskFile>>,
-    log_bytes: Option<ByteCount>,
+    keeper: LogKeeper,
     clock: Clock,
     writer: Option<(SnapshotWriter<Directory>, SnapshotPace)>,
 }
 
 impl MaintenanceState {
-    /// Creates the state. `log_bytes` of the log are kept although no snapshot needs them; None where another thread
-    /// shortens the log.
+    /// Creates the state.
     pub(super) fn new(
         directory: Directory,
         reach: Option<LogReach<DiskFile>>,
-        log_bytes: Option<ByteCount>,
+        keeper: LogKeeper,
         clock: Clock,
     ) -> MaintenanceState {
         MaintenanceState {
             path: directory.path().to_owned(),
             directory,
             reach,
-            log_bytes,
+            keeper,
             clock,
             writer: None,
         }
@@ -212,12 +218,21 @@ impl MaintenanceState {
                 // Published before the log is shortened: a crash in between leaves too much log, never too little.
                 let bytes = writer.len();
                 let outcome = writer.publish().and_then(|needless| {
-                    if let Some(log_bytes) = self.log_bytes {
-                        forget(&mut self.directory, Sequence(needless), log_bytes)?;
-                    }
+                    let now = self.clock.read().time;
+                    self.keeper.forget(&mut self.directory, needless, now)?;
                     Ok(SnapshotReport::Published { bytes, needless })
                 });
                 snapshot(outcome)
+            }
+            MaintenanceTask::Survey { durable } => {
+                let now = self.clock.read().time;
+                match self.keeper.survey(&mut self.directory, durable, now) {
+                    Ok(kept) => Some(MaintenanceReport::Kept(kept)),
+                    Err(error) => {
+                        tracing::warn!("how much of the log is kept cannot be seen: {error}");
+                        None
+                    }
+                }
             }
             MaintenanceTask::Abandon => {
                 if let Err(error) = self.writer.take()?.0.abandon() {

@@ -117,7 +117,7 @@ impl Snapshots {
         &mut self,
         shard: &mut Shard,
         maintenance: &mut MaintenanceThread,
-        commits: &Commits,
+        commits: &mut Commits,
         now: Time,
         is_short: bool,
     ) {
@@ -133,6 +133,7 @@ impl Snapshots {
                 (self.asked, self.again_at) = (false, None);
                 self.log_bytes = bytes;
                 let snapshot = Snapshot::begin(shard, log, now);
+                commits.end_segment();
                 tracing::info!(core = log.core, sequence = snapshot.begun(), "snapshot begun");
                 let about = shard.stats().memory_bytes;
                 maintenance.give(MaintenanceTask::Begin { begun: snapshot.begun(), about });

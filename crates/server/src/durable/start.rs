@@ -6,7 +6,7 @@ use crate::settings::StartError;
 use crate::slots::Slots;
 use scurry_disk::{Directory, DiskFile, Manifest, Store};
 use scurry_engine::{
-    ByteCount, Config, Durability, LogId, LogReach, Progress, Recovered, RecoveryEnd,
+    Config, Durability, LogId, LogReach, LogRetention, Progress, Recovered, RecoveryEnd,
     RecoveryError, RequiredExtent, Shard, Version, recover,
 };
 use scurry_ledger::Time;
@@ -50,8 +50,10 @@ pub struct RecoveryReport {
 pub(crate) struct Retention {
     /// A snapshot is begun when the log has grown by this many bytes.
     pub(crate) snapshot_log_bytes: u64,
-    /// Bytes of the log that are kept although no snapshot needs them.
-    pub(crate) log_bytes: ByteCount,
+    /// How much of the log is kept although no snapshot needs it.
+    pub(crate) log: LogRetention,
+    /// Number of logs that share the disk.
+    pub(crate) threads: u16,
 }
 
 /// The shard, the log and the files that a core starts with.

@@ -225,7 +225,7 @@ fn open_node(
         shards: files,
         rebuild: Arc::new(rebuild),
         files: Arc::new(move |core| files_of.core(manifest.generation, core)),
-        log_bytes: plan.retention.log_bytes,
+        retention: plan.retention.log,
         tick_ms: group.settings.tick_ms,
     };
     Ok((Opened { store, manifest, cores, time, report }, start))

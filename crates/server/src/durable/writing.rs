@@ -1,7 +1,7 @@
 //! Batches on their way to the log: written by the core or given to a thread, and how their outcome is handled.
 
 use super::log_thread::LogReport;
-use super::maintenance_thread::{MaintenanceReport, MaintenanceThread};
+use super::maintenance_thread::{MaintenanceReport, MaintenanceThread, SnapshotReport};
 use super::trouble::{RefusalCause, describe};
 use super::{BatchSink, Durable, FULL_RETRY_MS, NOT_NOTED};
 use scurry_engine::{Batch, LogSpace};
@@ -101,7 +101,14 @@ impl Durable {
                     self.commits.fail();
                     self.trouble = Some(RefusalCause::Failed(error.to_string()));
                 }
-                MaintenanceReport::Snapshot(event) => self.snapshots.handle_report(event),
+                MaintenanceReport::Snapshot(event) => {
+                    if matches!(event, SnapshotReport::Published { .. }) {
+                        // The log is shorter now.
+                        self.survey_ms = uptime_ms;
+                    }
+                    self.snapshots.handle_report(event);
+                }
+                MaintenanceReport::Kept(kept) => self.kept = kept,
                 MaintenanceReport::Ended => self.has_ended = true,
             }
         }

@@ -130,6 +130,7 @@ pub(crate) struct DurableReport {
     pub(crate) snapshots_failed: u64,
     pub(crate) snapshot_sequence: u64,
     pub(crate) snapshot_time: Time,
+    pub(crate) kept: KeptLog,
 }
 
 impl DurableReport {
@@ -151,6 +152,34 @@ impl DurableReport {
         self.snapshot_time = match (self.snapshot_time, other.snapshot_time) {
             (Time(0), time) | (time, Time(0)) => time,
             (one, other) => one.min(other),
+        };
+        self.kept.add(&other.kept);
+    }
+}
+
+/// What a log keeps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct KeptLog {
+    /// Bytes on the device.
+    pub(crate) bytes: u64,
+    /// Time of the oldest change; None while there is none.
+    pub(crate) from: Option<Time>,
+    /// Age that is to be kept, ms; None if the settings name none.
+    pub(crate) wanted_ms: Option<u64>,
+    /// Age for which there is room, as fast as the log has grown so far, ms. None if nothing is to be kept, or the log
+    /// is too young to tell.
+    pub(crate) possible_ms: Option<u64>,
+}
+
+impl KeptLog {
+    /// Adds the log of another core. The shortest stands for all.
+    fn add(&mut self, other: &KeptLog) {
+        self.bytes += other.bytes;
+        self.from = self.from.max(other.from);
+        self.wanted_ms = self.wanted_ms.or(other.wanted_ms);
+        self.possible_ms = match (self.possible_ms, other.possible_ms) {
+            (Some(one), Some(other)) => Some(one.min(other)),
+            (one, other) => one.or(other),
         };
     }
 }

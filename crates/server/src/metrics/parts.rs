@@ -2,7 +2,7 @@
 
 use super::Source;
 use crate::execute::commands::replication::word;
-use crate::mail::report::{CoreReport, Report};
+use crate::mail::report::{CoreReport, KeptLog, Report};
 use crate::measures::histogram::Histogram;
 use crate::metrics::exposition::{Exposition, MetricKind};
 use scurry_consensus::shard::ShardView;
@@ -230,6 +230,22 @@ pub(super) fn log(source: &Source<'_>, page: &mut Exposition) {
     source.each_core(page, metric, |core| durable(core).durable);
     let metric = ("scurry_log_bytes_total", Counter, "Bytes that were given to the log.");
     source.each_core(page, metric, |core| durable(core).bytes);
+    let metric = ("scurry_log_kept_bytes", Gauge, "Bytes of the log on the device.");
+    source.each_core(page, metric, |core| durable(core).kept.bytes);
+    let help =
+        "Time of the oldest change that the log keeps, Unix seconds; absent while there is none.";
+    kept_gauge(source, page, ("scurry_log_kept_from_timestamp_seconds", help), |kept| {
+        kept.from.map(|from| from.0 as f64 / 1e3)
+    });
+    let help = "Age up to which --keep-log says to keep the log; absent if it names none.";
+    kept_gauge(source, page, ("scurry_log_keep_seconds", help), |kept| {
+        kept.wanted_ms.map(|ms| ms as f64 / 1e3)
+    });
+    let help = "Age for which there is room if the log grows on as it did; absent without --keep-log, and in the \
+                first minute.";
+    kept_gauge(source, page, ("scurry_log_can_keep_seconds", help), |kept| {
+        kept.possible_ms.map(|ms| ms as f64 / 1e3)
+    });
     let help = "Writes of the log: with fsync each is a sync of the device too.";
     let metric = ("scurry_log_batches_total", Counter, help);
     source.each_core(page, metric, |core| durable(core).batches);
@@ -254,6 +270,20 @@ pub(super) fn log(source: &Source<'_>, page: &mut Exposition) {
     }
     let metric = ("scurry_snapshot_sequence", Gauge, "Sequence at which that snapshot began.");
     source.each_core(page, metric, |core| durable(core).snapshot_sequence);
+}
+
+fn kept_gauge(
+    source: &Source<'_>,
+    page: &mut Exposition,
+    (name, help): (&'static str, &str),
+    value: impl Fn(&KeptLog) -> Option<f64>,
+) {
+    page.metric(name, Gauge, help);
+    for (core, report) in &source.cores {
+        if let Some(value) = value(&report.report.durable.kept) {
+            page.sample(&[("core", core)], value);
+        }
+    }
 }
 
 /// Adds the metrics of a group; none for a store on one machine.

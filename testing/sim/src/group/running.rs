@@ -16,8 +16,8 @@ use scurry_consensus::shard::{
     SnapshotOffer, Stored, Task, TaskOutcome, ToCore, Verdict, begin, recover_to,
 };
 use scurry_engine::{
-    Config, Disk, LogBallot, LogFollower, LogId, LogReach, LogWriter, RequiredExtent, Shard,
-    shown_by_snapshots, survey_group,
+    Config, Disk, LogBallot, LogFollower, LogId, LogReach, LogRetention, LogWriter, RequiredExtent,
+    Shard, shown_by_snapshots, survey_group,
 };
 use scurry_ledger::Time;
 use scurry_replicas::{Network, Packet};
@@ -143,7 +143,7 @@ impl NodeProcess {
                 (shard, Time(at))
             }
         };
-        let begun = begin(0, files, settings, founder, ByteCount(0), Arc::new(|| {}))?;
+        let begun = begin(0, files, settings, founder, LogRetention::Nothing, Arc::new(|| {}))?;
         let ShardGroupParts { group, device, tasks, reader, orders, progress } = begun;
         let knows = group.replica.committed().0;
         if knows < committed {

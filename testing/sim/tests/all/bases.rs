@@ -3,11 +3,11 @@
 //! all of the new one, with the entries after its base that were on the device.
 
 use scurry_codec::{
-    ByteCount, FrameWriter, Index, LogEntry, LogFormat, Seal, Sequence, Term, content_of, put_entry,
+    FrameWriter, Index, LogEntry, LogFormat, Seal, Sequence, Term, content_of, put_entry,
 };
 use scurry_engine::{
-    Disk, File, LogBase, LogError, LogId, LogWriter, RecoveryError, RequiredExtent, checksum,
-    incoming_name, read_base, segment_of, snapshot_name, snapshot_of, survey_group,
+    Disk, File, LogBase, LogError, LogId, LogRetention, LogWriter, RecoveryError, RequiredExtent,
+    checksum, incoming_name, read_base, segment_of, snapshot_name, snapshot_of, survey_group,
 };
 use scurry_ledger::Time;
 use scurry_model::Random;
@@ -94,7 +94,7 @@ impl Node {
         let Some(last) = self.synced.checked_sub(1) else { return };
         let last = random.below(last + 1);
         let base = self.entries[last].1.clone();
-        match self.writer.forget(&base, ByteCount(0)) {
+        match self.writer.forget(&base, LogRetention::Nothing) {
             Ok(()) => self.now_at(base),
             Err(why) => {
                 assert!(self.disk.is_off(), "{why}");

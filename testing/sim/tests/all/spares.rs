@@ -1,8 +1,8 @@
 //! Tests of segments that are made from old ones, and of their state after a power failure.
 
 use scurry_engine::{
-    ByteCount, Commits, Config, DiscardedTail, Disk, Durability, Expiry, File, LogError, LogId,
-    LogReader, LogWriter, Sequence, Shard, forget, segment_name, segment_of,
+    Commits, Config, DiscardedTail, Disk, Durability, Expiry, File, LogError, LogId, LogReader,
+    LogRetention, LogWriter, Sequence, Shard, forget, segment_name, segment_of,
 };
 use scurry_ledger::Time;
 use scurry_sim::{Crash, Faults, SimDisk};
@@ -79,7 +79,8 @@ fn reused(durability: Durability, seed: u64) -> Host {
     let mut host = Host::new(durability, seed);
     host.fill_segments(3);
     let third = host.segments()[2];
-    forget(&mut host.disk, Sequence(third - 1), ByteCount(0)).expect("no faults");
+    forget(&mut host.disk, LOG, Sequence(third - 1), LogRetention::Nothing, Time(0))
+        .expect("no faults");
     assert_eq!(host.segments(), [third]);
     assert_eq!(host.names().len(), 3, "two spares: {:?}", host.names());
     host

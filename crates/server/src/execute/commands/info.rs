@@ -232,6 +232,10 @@ fn persistence(source: &Source<'_>, lines: &mut Lines) {
     lines.line("log_sequence_synced", all.synced);
     lines.line("log_bytes", all.bytes);
     lines.line("log_batches", all.batches);
+    lines.line("log_kept_bytes", all.kept.bytes);
+    // 0 where it is not known.
+    lines.line("log_kept_from", all.kept.from.map_or(0, |from| from.0 / 1_000));
+    lines.line("log_can_keep_seconds", all.kept.possible_ms.map_or(0, |ms| ms / 1_000));
     lines.line("snapshot_in_progress", u8::from(all.snapshot_running));
     lines.line("snapshots_written", all.snapshots);
     lines.line("snapshots_failed", all.snapshots_failed);
