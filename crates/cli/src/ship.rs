@@ -4,9 +4,11 @@ mod amqp;
 mod backup;
 mod files;
 mod kafka;
+mod metrics;
 mod nats;
 mod redis;
 mod source;
+mod state;
 mod tell;
 mod usage;
 
@@ -74,11 +76,17 @@ fn deliver(source: &SourceOptions, flush_ms: u64, mut sink: Box<dyn Sink>) -> Re
             .context("cannot wait for signals")?;
     }
     let shipping = source.shipping(flush_ms)?;
-    let store = source.store()?;
+    let mut origin = source.origin()?;
     let measures = Arc::new(Measures::default());
+    let metrics =
+        source.metrics_listen.map(|listen| metrics::open(listen.0, Arc::clone(&measures)));
+    let metrics = metrics.transpose()?;
     let teller = Teller::start(Arc::clone(&measures));
-    let outcome = ship(&store, &mut *sink, &shipping, &measures, &ends);
+    let outcome = ship(&mut origin, &mut *sink, &shipping, &measures, &ends);
     teller.end();
+    if let Some(metrics) = metrics {
+        metrics.close();
+    }
     outcome?;
     Ok(())
 }

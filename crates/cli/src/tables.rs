@@ -10,6 +10,7 @@ mod totals;
 mod transactions;
 mod writer;
 
+pub(crate) use account_scan::AccountScan;
 pub(crate) use from_backup::export_backup;
 pub(crate) use from_store::export_store;
 

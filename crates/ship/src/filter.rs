@@ -1,8 +1,9 @@
 //! Which events are shipped.
 
-use crate::Record;
+use crate::{Record, STATE_EVENTS};
 
-/// A choice of events. `missed`, `cleared` and `loaded` always pass: a consumer that does not see them is wrong.
+/// A choice of events. `missed`, `cleared`, `loaded` and the events of a state always pass: a consumer that does not see
+/// them is wrong.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
     /// Names of events; empty for all. The store leaves out the others.
@@ -30,10 +31,11 @@ impl Filter {
         if record.account.is_empty() {
             return true;
         }
-        let is_always = || Filter::ALWAYS.contains(&record.event.as_str());
+        let name = record.event.as_str();
+        let is_always = || Filter::ALWAYS.contains(&name) || STATE_EVENTS.contains(&name);
         let has_unit = || record.unit.as_ref().is_none_or(|unit| self.units.contains(unit));
         record.account.starts_with(&self.account_prefix)
-            && (self.names.is_empty() || is_always() || self.names.contains(&record.event.as_str()))
+            && (self.names.is_empty() || is_always() || self.names.contains(&name))
             && (self.units.is_empty() || has_unit())
     }
 }

@@ -13,6 +13,7 @@ mod reader;
 mod record;
 mod shipper;
 mod sink;
+mod state;
 
 pub use encode::{Form, encode};
 pub use filter::Filter;
@@ -20,5 +21,6 @@ pub use measures::{Figures, Measures};
 pub use positions::{ParsePositionsError, Positions, StoreId};
 pub use reader::Begin;
 pub use record::{Record, base64, date};
-pub use shipper::{ShipError, Shipping, ship};
+pub use shipper::{Origin, ShipError, Shipping, ship};
 pub use sink::{Delivery, Sink, SinkError};
+pub use state::{STATE_EVENTS, State};

@@ -44,6 +44,20 @@ pub(crate) async fn identify(store: &dyn Service) -> Result<StoreId, CallError> 
     store.follow(read(FollowFrom::Newest(0), &[])).await.map(|events| StoreId(events.store))
 }
 
+/// Returns where the events of each thread of a store end.
+pub(crate) async fn ends(store: &dyn Service, id: StoreId) -> Result<Positions, CallError> {
+    let mut ends = Positions::none(id);
+    for thread in 0.. {
+        match store.follow(read(FollowFrom::Newest(thread), &[])).await {
+            Ok(events) => ends.set(events.end),
+            // There is no thread with this number.
+            Err(CallError::Refused(_)) if thread > 0 => break,
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(ends)
+}
+
 /// A thread that reads events. Dropping it ends the thread.
 pub(crate) struct Reader {
     news: Option<Receiver<News>>,

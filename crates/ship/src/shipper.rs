@@ -2,7 +2,7 @@
 
 use crate::reader::{self, Begin, News};
 use crate::{
-    Delivery, Filter, Form, Measures, Positions, Record, Sink, SinkError, StoreId, encode,
+    Delivery, Filter, Form, Measures, Positions, Record, Sink, SinkError, State, StoreId, encode,
 };
 use scurry_service::{CallError, Event, EventId, Position, Refusal, Service};
 use std::io;
@@ -46,6 +46,12 @@ pub enum ShipError {
     /// No thread can be started.
     #[error("no thread can be started for reading: {0}")]
     Thread(#[from] io::Error),
+    /// The state of the store cannot be read.
+    #[error("the state of the store cannot be read: {0}")]
+    State(String),
+    /// It was told to end while it read the state.
+    #[error("ended before the state was shipped")]
+    Ended,
     /// The log of the store does not have a position that the sink has.
     #[error(
         "the sink is at position {position} of store {store}, and the store says: {refusal}. If it was restored, ship \
@@ -61,9 +67,18 @@ pub enum ShipError {
     },
 }
 
+/// A store whose events are shipped.
+pub struct Origin {
+    /// The store.
+    pub store: Arc<dyn Service>,
+    /// Reads its state, which is shipped first if the sink has nothing of the store, and after each gap. None ships events
+    /// only.
+    pub state: Option<Box<dyn State>>,
+}
+
 /// Ships events until `ends` is set.
 pub fn ship(
-    store: &Arc<dyn Service>,
+    origin: &mut Origin,
     sink: &mut dyn Sink,
     shipping: &Shipping,
     measures: &Measures,
@@ -74,12 +89,12 @@ pub fn ship(
     let mut failures = 0_u32;
     loop {
         let begun = measures.events();
-        let outcome = attempt(runtime.handle(), store, sink, shipping, measures, ends);
+        let outcome = attempt(runtime.handle(), origin, sink, shipping, measures, ends);
         if measures.events() > begun {
             failures = 0;
         }
         let error = match outcome {
-            Ok(()) => return Ok(()),
+            Ok(()) | Err(ShipError::Ended) => return Ok(()),
             Err(error) if shipping.once || !passes(&error) => return Err(error),
             Err(error) => error,
         };
@@ -107,37 +122,51 @@ fn now() -> Instant {
 
 fn passes(error: &ShipError) -> bool {
     match error {
-        ShipError::Store(_) => true,
+        ShipError::Store(_) | ShipError::State(_) => true,
         ShipError::Sink(error) => matches!(error, SinkError::Unavailable(_)),
-        ShipError::Thread(_) | ShipError::Ahead { .. } => false,
+        ShipError::Thread(_) | ShipError::Ended | ShipError::Ahead { .. } => false,
     }
 }
 
 /// Ships events until `ends` is set, or something fails.
 fn attempt(
     runtime: &Handle,
-    store: &Arc<dyn Service>,
+    origin: &mut Origin,
     sink: &mut dyn Sink,
     shipping: &Shipping,
     measures: &Measures,
     ends: &AtomicBool,
 ) -> Result<(), ShipError> {
+    let Origin { store, state } = origin;
     let id = runtime.block_on(reader::identify(&**store)).map_err(ShipError::Store)?;
     let reached = sink.resume(id).map_err(ShipError::Sink)?;
     let names = shipping.filter.asked();
-    let reader =
-        reader::start(runtime.clone(), Arc::clone(store), reached.clone(), shipping.begin, names)?;
+    let mut begin = reached.clone();
+    let is_first = reached.iter().next().is_none() && state.is_some();
+    if is_first {
+        // Events follow from here on: all before is in the state.
+        begin = runtime.block_on(reader::ends(&**store, id)).map_err(ShipError::Store)?;
+    }
     let mut run = Run {
         sink,
         shipping,
         measures,
+        state: state.as_mut(),
+        ends,
         id: id.to_string(),
         reached,
         pending_len: 0,
         pending_since: None,
         payload: Vec::new(),
     };
-    run.follow(reader.news(), ends)
+    if is_first {
+        run.append_state(&begin)?;
+        run.reached = begin.clone();
+        run.pending_since.get_or_insert_with(now);
+        run.flush()?;
+    }
+    let reader = reader::start(runtime.clone(), Arc::clone(store), begin, shipping.begin, names)?;
+    run.follow(reader.news())
 }
 
 /// One attempt.
@@ -145,6 +174,8 @@ struct Run<'a> {
     sink: &'a mut dyn Sink,
     shipping: &'a Shipping,
     measures: &'a Measures,
+    state: Option<&'a mut Box<dyn State>>,
+    ends: &'a AtomicBool,
     id: String,
     /// Positions that the sink has been given the events up to.
     reached: Positions,
@@ -156,13 +187,13 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    fn follow(&mut self, news: &Receiver<News>, ends: &AtomicBool) -> Result<(), ShipError> {
+    fn follow(&mut self, news: &Receiver<News>) -> Result<(), ShipError> {
         loop {
             let due = self.pending_since.map(|since| since + self.shipping.flush_every);
             if due.is_some_and(|due| due <= now()) {
                 self.flush()?;
             }
-            if ends.load(Ordering::Relaxed) {
+            if self.ends.load(Ordering::Relaxed) {
                 return self.flush();
             }
             match news.recv_timeout(LOOK) {
@@ -170,7 +201,13 @@ impl Run<'_> {
                     self.measures.note_read(&events);
                     let next = events.next;
                     for event in events.events {
+                        let missed = matches!(event.id, EventId::Missed { .. });
                         self.append(event, next)?;
+                        if missed {
+                            let mut at = self.reached.clone();
+                            at.set(next);
+                            self.append_state(&at)?;
+                        }
                     }
                     self.reached.set(next);
                     self.pending_since.get_or_insert_with(now);
@@ -205,7 +242,52 @@ impl Run<'_> {
             }
         };
         debug_assert!(at.thread == next.thread, "a read is of one thread");
-        let record = Record::of_event(&self.id, event);
+        self.deliver(Record::of_event(&self.id, event), at)
+    }
+
+    /// Appends the state of the store, after which events follow from these positions on. Does nothing where no state is
+    /// read.
+    fn append_state(&mut self, follow: &Positions) -> Result<(), ShipError> {
+        // All accounts are told as of one thread: the state is one whole.
+        let Some(at) = follow.iter().next() else { return Ok(()) };
+        let Some(state) = self.state.take() else { return Ok(()) };
+        tracing::info!("ships the state of all accounts first");
+        let outcome = self.append_accounts(&mut **state, follow, at);
+        self.state = Some(state);
+        outcome
+    }
+
+    fn append_accounts(
+        &mut self,
+        state: &mut dyn State,
+        follow: &Positions,
+        at: Position,
+    ) -> Result<(), ShipError> {
+        let mark = |name: &str| Record {
+            id: format!("{name}:{follow}"),
+            event: name.to_owned(),
+            to: Some(follow.to_string()),
+            ..Record::default()
+        };
+        self.deliver(mark("state-begin"), at)?;
+        state.read(&mut |record| {
+            self.deliver(record, at)?;
+            if self.ends.load(Ordering::Relaxed) {
+                return Err(ShipError::Ended);
+            }
+            let is_due =
+                self.pending_since.is_none_or(|at| at + self.shipping.flush_every <= now());
+            if self.pending_len >= self.sink.flush_len() || is_due {
+                self.sink.flush_part(&self.reached).map_err(ShipError::Sink)?;
+                (self.pending_len, self.pending_since) = (0, Some(now()));
+            }
+            Ok(())
+        })?;
+        self.deliver(mark("state-end"), at)
+    }
+
+    fn deliver(&mut self, mut record: Record, at: Position) -> Result<(), ShipError> {
+        record.store.clone_from(&self.id);
         if !self.shipping.filter.takes(&record) {
             return Ok(());
         }

@@ -33,6 +33,13 @@ pub trait Sink: Send {
     /// will keep both.
     fn flush(&mut self, reached: &Positions) -> Result<(), SinkError>;
 
+    /// Delivers what was appended since the last flush, while a state is read and its end is not reached: a sink whose
+    /// deliveries have their positions as names keeps it until the flush that follows. The positions are those that
+    /// were flushed last.
+    fn flush_part(&mut self, reached: &Positions) -> Result<(), SinkError> {
+        self.flush(reached)
+    }
+
     /// Returns after how many bytes of payload a flush is due, beside the time of the settings.
     fn flush_len(&self) -> usize {
         1 << 20

@@ -3,6 +3,7 @@
 
 mod diameter;
 mod embedded_door;
+mod metrics_door;
 mod open;
 mod open_error;
 mod routes;
@@ -11,6 +12,7 @@ mod shared;
 mod status;
 
 pub use diameter::open_beside_diameter;
+pub use metrics_door::{MetricsPage, open_metrics};
 pub use open::{OpenDoor, open, open_beside};
 pub use open_error::OpenError;
 pub use scurry_door_entities::EntitySettings;

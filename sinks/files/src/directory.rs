@@ -62,8 +62,10 @@ impl Directory {
         }
         let mut reached = Positions::none(store);
         for names in ranges.values_mut() {
-            let place = |name: &FileName| (name.to.generation, name.from.sequence, name.from.index);
-            names.sort_by_key(place);
+            // A file without events, or with a state, ends where it begins: it comes before the one that follows.
+            names.sort_by_key(|FileName { from, to, .. }| {
+                (to.generation, from.sequence, from.index, to.sequence, to.index)
+            });
             for pair in names.windows(2) {
                 self.compare(&pair[0], &pair[1])?;
             }

@@ -27,7 +27,7 @@ pub(crate) struct ToFiles {
 
 impl ToFiles {
     pub(crate) fn run(mut self) -> Result<()> {
-        self.source.takes_tables = true;
+        (self.source.takes_tables, self.source.takes_states) = (true, true);
         let layout = match self.source.is_parquet() {
             true => Layout::Parquet,
             false => Layout::Payloads(self.source.form()),

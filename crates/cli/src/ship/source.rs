@@ -1,12 +1,13 @@
 //! Options that all destinations share: which store, which events, in which form.
 
 use super::backup::BackupEvents;
-use crate::option_values::{Level, Number};
+use super::state::LiveState;
+use crate::option_values::{Address, Level, Number};
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
+use scurry_cluster_client::Address as StoreAddress;
 use scurry_engine::Event;
-use scurry_service::Service;
-use scurry_ship::{Begin, Filter, Form, Shipping};
+use scurry_ship::{Begin, Filter, Form, Origin, Shipping, State};
 use scurry_stores::RespStore;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -48,6 +49,11 @@ pub(crate) struct SourceOptions {
     #[arg(long, value_name = "WHERE", default_value = "oldest")]
     begin: BeginOption,
 
+    /// Ship the state of all accounts first if the destination has no events of this store yet, and again after a gap; the
+    /// user needs the role admin too
+    #[arg(long, conflicts_with_all = ["backup", "begin"])]
+    from_state: bool,
+
     /// Longest time from an event to its delivery, milliseconds [default: 60000 for files, else 100]
     #[arg(long, value_name = "MS")]
     flush_ms: Option<Number<u64, 1, 86_400_000>>,
@@ -56,9 +62,17 @@ pub(crate) struct SourceOptions {
     #[arg(long)]
     once: bool,
 
+    /// Serve /metrics and /healthz over HTTP on this address; port 0 takes a free one and prints it [default: no port]
+    #[arg(long, value_name = "ADDR:PORT")]
+    pub(super) metrics_listen: Option<Address>,
+
     /// Level of the log on stderr: off, error, warn, info, debug or trace
     #[arg(long, value_name = "LEVEL", default_value = "info")]
     pub(super) log: Level,
+
+    /// Whether the destination takes states.
+    #[arg(skip)]
+    pub(super) takes_states: bool,
 
     /// Whether the destination takes tables.
     #[arg(skip)]
@@ -127,6 +141,11 @@ impl SourceOptions {
         if self.is_parquet() && !self.takes_tables {
             bail!("--format parquet is for files: say json or protobuf");
         }
+        if self.from_state && !self.takes_states {
+            bail!(
+                "--from-state is not for this destination: its entries are named by positions, which a state has none of"
+            );
+        }
         let flush_ms = self.flush_ms.map_or(flush_ms, |ms| ms.0);
         Ok(Shipping {
             filter: Filter {
@@ -144,12 +163,18 @@ impl SourceOptions {
         })
     }
 
-    /// Returns the store.
-    pub(super) fn store(&self) -> Result<Arc<dyn Service>> {
+    /// Returns the store, and the reader of its state if that is shipped.
+    pub(super) fn origin(&self) -> Result<Origin> {
         if let Some(path) = &self.place.backup {
-            return Ok(Arc::new(BackupEvents::open(path)?));
+            return Ok(Origin { store: Arc::new(BackupEvents::open(path)?), state: None });
         }
+        let (user, password) = (self.user.as_deref(), self.password.as_deref());
+        let nodes = self.place.from.iter().map(|node| StoreAddress::new(node, user, password));
+        let state = self
+            .from_state
+            .then(|| -> Box<dyn State> { Box::new(LiveState { nodes: nodes.collect() }) });
         let (user, password) = (self.user.clone(), self.password.clone());
-        Ok(Arc::new(RespStore::new(self.place.from.clone(), user, password, PATIENCE)))
+        let store = RespStore::new(self.place.from.clone(), user, password, PATIENCE);
+        Ok(Origin { store: Arc::new(store), state })
     }
 }

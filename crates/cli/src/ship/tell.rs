@@ -57,7 +57,7 @@ impl Teller {
 }
 
 #[expect(clippy::disallowed_methods, reason = "the age of an event is seen by the clock")]
-fn clock_ms() -> i64 {
+pub(super) fn clock_ms() -> i64 {
     let clock = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(clock.as_millis()).unwrap_or(i64::MAX)
 }

@@ -2,11 +2,13 @@
 //! consumed, although shippers and servers are killed.
 
 use crate::events::{balances, list, requests, text};
-use crate::store::{Directory, kill};
+use crate::store::{Directory, kill, wait_for_snapshots};
 use crate::support::{Client, Server, tool};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread;
@@ -245,4 +247,126 @@ fn events_of_another_store_are_refused_in_words() {
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success(), "{said}");
     assert!(said.contains("ship into another directory"), "{said}");
+}
+
+/// What a consumer knows that takes states and events, each if it has a higher version.
+#[derive(Default)]
+struct Consumer {
+    /// Version of the last event of each account.
+    events: BTreeMap<String, i64>,
+    /// Version of the last state of each account.
+    states: BTreeMap<String, i64>,
+    balances: BTreeMap<(String, String), (i64, i64)>,
+}
+
+impl Consumer {
+    fn take(&mut self, event: &Value) {
+        let (account, version) = (name(event, "account"), number(event, "version"));
+        let is_state = name(event, "event").ends_with("-state");
+        let known = if is_state { self.events.get(&account) } else { self.states.get(&account) };
+        if known.is_some_and(|known| version < *known || version == *known && !is_state) {
+            return;
+        }
+        if event["available"].is_i64() {
+            let balance = (number(event, "available"), number(event, "held"));
+            self.balances.insert((account.clone(), name(event, "bucket")), balance);
+        }
+        let versions = if is_state { &mut self.states } else { &mut self.events };
+        versions.insert(account, version);
+    }
+}
+
+#[test]
+fn a_consumer_that_has_missed_events_is_right_again_after_the_state() {
+    let directory = Directory::make();
+    let place = tempfile::tempdir().expect("a directory");
+    let files = place.path().join("events");
+    let server = directory.serve("fsync", "2");
+    let mut client = server.connect();
+    for account in ACCOUNTS {
+        client.ask(
+            &format!("SCUR.CREATE {account} BUCKET main cent 1000 BUCKET data octet 90000"),
+            "*2\r\n+OK\r\n:1\r\n",
+        );
+    }
+    let from = format!("127.0.0.1:{}", server.port);
+    let (mut states, mut written) = (0, 0);
+    for round in 0..3 {
+        for at in 0..10 {
+            client.send(requests(ACCOUNTS[at % ACCOUNTS.len()], 100 * round + at));
+        }
+        client.send("ECHO sent\r\n");
+        client.until("$4\r\nsent\r\n");
+        wait("sessions stay open", || open_sessions(&mut client) == "0");
+        // The log of the time before is removed after the first and the last round.
+        if round != 1 {
+            for _ in 0..2 {
+                for account in ACCOUNTS {
+                    let (kind, value) = ("note", format!("n{written}"));
+                    let set = format!("SCUR.STATUS {account} active IDENTITY {kind} {value}\r\n");
+                    client.send(set + "ECHO set\r\n");
+                    client.until("$3\r\nset\r\n");
+                }
+                written += 1;
+                client.ask("SCUR.SNAPSHOT", "+OK\r\n");
+                wait_for_snapshots(&server, 2 * written);
+            }
+            states += 1;
+        }
+        finish("files", &files, &["--from", &from, "--from-state"]);
+        let all = lines(&files);
+        let mut consumer = Consumer::default();
+        all.values().flatten().for_each(|event| consumer.take(event));
+        let ends = all.values().flatten().filter(|event| event["event"] == "state-end").count();
+        assert!(ends >= states, "{ends} of {states} states");
+        for account in ACCOUNTS {
+            for (bucket, balance) in balances(&mut client, account) {
+                let known = consumer.balances.get(&(account.to_owned(), bucket.clone()));
+                assert_eq!(known, Some(&balance), "{account} {bucket} in round {round}");
+            }
+        }
+    }
+    let missed = lines(&files).into_values().flatten().filter(|event| event["event"] == "missed");
+    assert!(missed.count() > 0, "the log was not removed");
+}
+
+#[test]
+fn a_shipper_shows_its_figures() {
+    let directory = Directory::make();
+    let place = tempfile::tempdir().expect("a directory");
+    let server = directory.serve("write", "1");
+    server.connect().ask("SCUR.CREATE alice BUCKET main cent 1", "*2\r\n+OK\r\n:1\r\n");
+    let mut shipper = Command::new(env!("CARGO_BIN_EXE_scurry"))
+        .args(["ship", "files"])
+        .arg(place.path().join("events"))
+        .args(["--from", &format!("127.0.0.1:{}", server.port), "--flush-ms", "5"])
+        .args(["--metrics-listen", "127.0.0.1:0"])
+        .stdin(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it is run");
+    let said = BufReader::new(shipper.stderr.take().expect("it is piped"));
+    let mut said = said.lines().map(|line| line.expect("text"));
+    let address = said.find_map(|line| {
+        let rest = line.strip_prefix("http://")?.strip_suffix("/metrics is open")?;
+        Some(rest.to_owned())
+    });
+    let address = address.expect("it says where");
+    let keep_reading = thread::spawn(move || said.for_each(drop));
+    wait("nothing is shown", || {
+        let mut stream = TcpStream::connect(&address).expect("it listens");
+        let request =
+            format!("GET /metrics HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).expect("it is sent");
+        let mut page = String::new();
+        stream.read_to_string(&mut page).expect("text");
+        assert!(page.starts_with("HTTP/1.1 200"), "{page}");
+        // Created, its bucket added and credited.
+        page.contains("\nscurry_ship_events_total 3\n")
+            && page.contains("\nscurry_ship_lag_seconds 0\n")
+            && page.contains("\nscurry_ship_failures_total 0\n")
+    });
+    shipper.kill().expect("it runs");
+    shipper.wait().expect("it has ended");
+    keep_reading.join().expect("no panic");
 }
