@@ -6,6 +6,7 @@ mod catch_up;
 mod certificates;
 mod clients;
 mod clocks;
+mod erased;
 mod failover;
 mod files;
 mod http;

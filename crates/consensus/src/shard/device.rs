@@ -58,6 +58,8 @@ pub enum Task {
     },
     /// Entries up to a base are no longer needed.
     Forget(LogBase),
+    /// A snapshot counts: the next write begins a segment.
+    EndSegment,
     /// A snapshot was received: the log starts again after its base.
     Begin(LogBase),
 }
@@ -136,6 +138,10 @@ impl<D: Disk> LogDevice<D> {
                 if let Err(error) = self.writer.forget(&base, self.retention) {
                     tracing::warn!("the log was not made shorter: {error}");
                 }
+                return TaskOutcome::GoesOn(None);
+            }
+            Task::EndSegment => {
+                self.writer.end_segment();
                 return TaskOutcome::GoesOn(None);
             }
             Task::Begin(base) => {

@@ -690,6 +690,9 @@ impl ShardGroup {
             FromCore::Snapshot { shown, needless } => {
                 self.snapshot = Some(shown);
                 self.unneeded_sequence = self.unneeded_sequence.max(needless);
+                if self.store.send(Task::EndSegment).is_err() {
+                    self.stop("the thread of the log has ended");
+                }
             }
             FromCore::Compared(compared) => {
                 self.has_digests = true;

@@ -119,12 +119,10 @@ impl<D: Disk> LogWriter<D> {
     }
 
     /// Removes the entries of a replicated log up to a base, as far as they need not be kept. Ages count from the time of
-    /// the base. The next write begins a segment, so that a later base removes all before it.
+    /// the base.
     pub fn forget(&mut self, base: &LogBase, keep: LogRetention) -> io::Result<()> {
         write_base(&mut self.disk, self.log, base)?;
-        forget(&mut self.disk, self.log, base.sequence, keep, Time(base.at))?;
-        self.end_segment();
-        Ok(())
+        forget(&mut self.disk, self.log, base.sequence, keep, Time(base.at))
     }
 
     /// Ends the open segment, so that the next write begins one: what it has can be removed when a snapshot has it,

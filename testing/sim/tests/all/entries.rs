@@ -19,7 +19,7 @@ const LOG: LogId = LogId { id: 7, core: 0 };
 const NOW: Time = Time(1_700_000_000_000);
 /// The length of a segment, bytes. It is full after a few entries.
 const SEGMENT_LEN: u64 = 900;
-const SEEDS: u64 = 2_000;
+const SEEDS: u64 = 1_000;
 const STEPS: usize = 60;
 
 fn seal() -> Seal {

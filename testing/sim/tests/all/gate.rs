@@ -30,56 +30,56 @@ fn explore(theme: Theme, seeds: u64) -> Counts {
 
 #[test]
 fn what_was_acknowledged_survives_a_power_failure() {
-    let counts = explore(Theme::Power, 250);
+    let counts = explore(Theme::Power, 150);
     assert!(counts.cuts > 5 && counts.lost > 100 && counts.from_snapshot > 100, "{counts:?}");
     assert!(counts.reused > 100 && counts.filled > 100, "{counts:?}");
 }
 
 #[test]
 fn what_was_acknowledged_survives_a_killed_process() {
-    let counts = explore(Theme::Kill, 150);
+    let counts = explore(Theme::Kill, 100);
     assert!(counts.lost > 50 && counts.from_snapshot > 100, "{counts:?}");
 }
 
 #[test]
 fn what_was_synced_behind_survives_a_power_failure() {
-    let counts = explore(Theme::Write, 200);
+    let counts = explore(Theme::Write, 120);
     assert!(counts.cuts > 20 && counts.snapshots > 20, "{counts:?}");
 }
 
 #[test]
 fn nothing_is_acknowledged_after_a_write_or_a_sync_has_failed() {
-    let counts = explore(Theme::Errors, 300);
+    let counts = explore(Theme::Errors, 180);
     assert!(counts.failures > 100 && counts.full > 100, "{counts:?}");
 }
 
 #[test]
 fn what_is_accepted_finds_room() {
-    let counts = explore(Theme::Room, 200);
+    let counts = explore(Theme::Room, 120);
     assert!(counts.no_room > 1_000 && counts.full == 0, "{counts:?}");
     assert!(counts.snapshots > 100 && counts.filled > 10, "{counts:?}");
 }
 
 #[test]
 fn damage_is_refused_or_an_older_snapshot_is_used() {
-    let counts = explore(Theme::Damage, 250);
+    let counts = explore(Theme::Damage, 150);
     assert!(counts.refused > 50 && counts.passed_over > 10, "{counts:?}");
 }
 
 #[test]
 fn what_cannot_be_read_is_named_and_not_passed_over() {
-    explore(Theme::Reads, 150);
+    explore(Theme::Reads, 100);
 }
 
 #[test]
 fn what_goes_missing_between_two_runs_is_missed() {
-    let counts = explore(Theme::Missing, 250);
+    let counts = explore(Theme::Missing, 150);
     assert!(counts.stops > 200 && counts.tampered > 200 && counts.missed > 100, "{counts:?}");
 }
 
 #[test]
 fn all_of_a_chain_survives_or_nothing() {
-    let counts = explore(Theme::Chains, 250);
+    let counts = explore(Theme::Chains, 150);
     assert!(counts.chains > 500 && counts.lost > 100, "{counts:?}");
 }
 
