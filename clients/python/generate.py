@@ -36,7 +36,7 @@ INTEGERS = set(
     """version amount available held floor priority valid_from valid_to rollover owed refills_at value resets_at used
     left burst allowed_at overrun deadline opened active validity tcc last_request granted outstanding from_hold direct released
     uncollected credited refunded consumed expired voided overdrawn in_transit denied expires forget_at kept_from looked
-    reached final given_up_at""".split()
+    reached final given_up_at mark""".split()
 )
 FLAGS = ["replayed", "ok", "applied", "more", "complete"]
 # Names whose type depends on the command or the row.

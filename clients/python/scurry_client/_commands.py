@@ -513,6 +513,20 @@ class GetBucketItems:
 
 
 @dataclass(frozen=True, slots=True)
+class GetBucketMarks:
+    bucket: str
+    mark: int
+
+    @staticmethod
+    def read(raw: object) -> GetBucketMarks:
+        found = row(raw, 2, 2)
+        return GetBucketMarks(
+            text(found[0]),
+            integer(found[1]),
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class FormerIdentity:
     kind: str
     value: str
@@ -538,6 +552,7 @@ class Account:
     limits: tuple[Limit, ...]
     sessions: tuple[OpenSession, ...]
     bucket_items: tuple[GetBucketItems, ...]
+    bucket_marks: tuple[GetBucketMarks, ...]
     former_identities: tuple[FormerIdentity, ...]
 
     @staticmethod
@@ -552,6 +567,7 @@ class Account:
             rows(Limit.read)(found["limits"]),
             rows(OpenSession.read)(found["sessions"]),
             rows(GetBucketItems.read)(found.get("bucket_items", ())),
+            rows(GetBucketMarks.read)(found.get("bucket_marks", ())),
             rows(FormerIdentity.read)(found.get("former_identities", ())),
         )
 
@@ -628,6 +644,7 @@ class AccountWithSession:
     limits: tuple[Limit, ...]
     sessions: tuple[OpenSession, ...]
     bucket_items: tuple[GetBucketItems, ...]
+    bucket_marks: tuple[GetBucketMarks, ...]
     former_identities: tuple[FormerIdentity, ...]
     session: SessionDetails
 
@@ -643,6 +660,7 @@ class AccountWithSession:
             rows(Limit.read)(found["limits"]),
             rows(OpenSession.read)(found["sessions"]),
             rows(GetBucketItems.read)(found.get("bucket_items", ())),
+            rows(GetBucketMarks.read)(found.get("bucket_marks", ())),
             rows(FormerIdentity.read)(found.get("former_identities", ())),
             SessionDetails.read(found["session"]),
         )
@@ -1064,6 +1082,7 @@ class NewBucket:
     from_ms: int | None = None
     to_ms: int | None = None
     floor: int | None = None
+    mark: int | None = None
     period: str | None = None
     offset_minutes: int | None = None
     zone: str | None = None
@@ -1085,6 +1104,8 @@ class NewBucket:
             words += ["TO", self.to_ms]
         if self.floor is not None:
             words += ["FLOOR", self.floor]
+        if self.mark is not None:
+            words += ["MARK", self.mark]
         if self.period is not None:
             words += ["PERIOD", self.period]
         if self.offset_minutes is not None:
@@ -1280,6 +1301,7 @@ def topup(
     from_ms: int | None = None,
     to_ms: int | Literal["none"] | None = None,
     floor: int | None = None,
+    mark: int | Literal["none"] | None = None,
     period: str | None = None,
     offset_minutes: int | None = None,
     zone: str | None = None,
@@ -1308,6 +1330,8 @@ def topup(
         words += ["TO", to_ms]
     if floor is not None:
         words += ["FLOOR", floor]
+    if mark is not None:
+        words += ["MARK", mark]
     if period is not None:
         words += ["PERIOD", period]
     if offset_minutes is not None:
@@ -1348,6 +1372,7 @@ def bucket(
     from_ms: int | None = None,
     to_ms: int | Literal["none"] | None = None,
     floor: int | None = None,
+    mark: int | Literal["none"] | None = None,
     period: str | None = None,
     offset_minutes: int | None = None,
     zone: str | None = None,
@@ -1359,7 +1384,7 @@ def bucket(
     remove: bool = False,
     items: Sequence[BucketItem] = (),
 ) -> Command[Moved]:
-    """Changes the priority, validity, floor or allowance of a bucket, or removes an empty one. Amount: available afterwards.
+    """Changes the priority, validity, floor, mark or allowance of a bucket, or removes an empty one. Amount: available afterwards.
 
     Answers besides OK: INVALID, UNKNOWN_ACCOUNT, REQUEST_MISMATCH, UNKNOWN_BUCKET, NOT_EMPTY, NOT_APPLICABLE, BUSY, CREDIT_LIMIT_REACHED, OVERFLOW.
     """
@@ -1375,6 +1400,8 @@ def bucket(
         words += ["TO", to_ms]
     if floor is not None:
         words += ["FLOOR", floor]
+    if mark is not None:
+        words += ["MARK", mark]
     if period is not None:
         words += ["PERIOD", period]
     if offset_minutes is not None:
@@ -1996,6 +2023,7 @@ __all__ = [
     "Events",
     "FormerIdentity",
     "GetBucketItems",
+    "GetBucketMarks",
     "Holds",
     "Identity",
     "IdentityExists",

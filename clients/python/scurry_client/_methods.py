@@ -98,6 +98,7 @@ class SyncCommands:
         from_ms: int | None = None,
         to_ms: int | Literal["none"] | None = None,
         floor: int | None = None,
+        mark: int | Literal["none"] | None = None,
         period: str | None = None,
         offset_minutes: int | None = None,
         zone: str | None = None,
@@ -111,7 +112,7 @@ class SyncCommands:
         return self.run(
             commands.topup(
                 account, txn, bucket, amount, unit=unit, priority=priority, from_ms=from_ms, to_ms=to_ms,
-                floor=floor, period=period, offset_minutes=offset_minutes, zone=zone, begin=begin,
+                floor=floor, mark=mark, period=period, offset_minutes=offset_minutes, zone=zone, begin=begin,
                 allowance=allowance, rollover=rollover, debt=debt, items=items
             )
         )
@@ -130,6 +131,7 @@ class SyncCommands:
         from_ms: int | None = None,
         to_ms: int | Literal["none"] | None = None,
         floor: int | None = None,
+        mark: int | Literal["none"] | None = None,
         period: str | None = None,
         offset_minutes: int | None = None,
         zone: str | None = None,
@@ -141,10 +143,10 @@ class SyncCommands:
         remove: bool = False,
         items: Sequence[BucketItem] = (),
     ) -> Moved:
-        """Changes the priority, validity, floor or allowance of a bucket, or removes an empty one. Amount: available afterwards."""
+        """Changes the priority, validity, floor, mark or allowance of a bucket, or removes an empty one. Amount: available afterwards."""
         return self.run(
             commands.bucket(
-                account, txn, bucket, priority=priority, from_ms=from_ms, to_ms=to_ms, floor=floor,
+                account, txn, bucket, priority=priority, from_ms=from_ms, to_ms=to_ms, floor=floor, mark=mark,
                 period=period, offset_minutes=offset_minutes, zone=zone, begin=begin, allowance=allowance,
                 rollover=rollover, debt=debt, anyitem=anyitem, remove=remove, items=items
             )
@@ -501,6 +503,7 @@ class AsyncCommands:
         from_ms: int | None = None,
         to_ms: int | Literal["none"] | None = None,
         floor: int | None = None,
+        mark: int | Literal["none"] | None = None,
         period: str | None = None,
         offset_minutes: int | None = None,
         zone: str | None = None,
@@ -514,7 +517,7 @@ class AsyncCommands:
         return await self.run(
             commands.topup(
                 account, txn, bucket, amount, unit=unit, priority=priority, from_ms=from_ms, to_ms=to_ms,
-                floor=floor, period=period, offset_minutes=offset_minutes, zone=zone, begin=begin,
+                floor=floor, mark=mark, period=period, offset_minutes=offset_minutes, zone=zone, begin=begin,
                 allowance=allowance, rollover=rollover, debt=debt, items=items
             )
         )
@@ -533,6 +536,7 @@ class AsyncCommands:
         from_ms: int | None = None,
         to_ms: int | Literal["none"] | None = None,
         floor: int | None = None,
+        mark: int | Literal["none"] | None = None,
         period: str | None = None,
         offset_minutes: int | None = None,
         zone: str | None = None,
@@ -544,10 +548,10 @@ class AsyncCommands:
         remove: bool = False,
         items: Sequence[BucketItem] = (),
     ) -> Moved:
-        """Changes the priority, validity, floor or allowance of a bucket, or removes an empty one. Amount: available afterwards."""
+        """Changes the priority, validity, floor, mark or allowance of a bucket, or removes an empty one. Amount: available afterwards."""
         return await self.run(
             commands.bucket(
-                account, txn, bucket, priority=priority, from_ms=from_ms, to_ms=to_ms, floor=floor,
+                account, txn, bucket, priority=priority, from_ms=from_ms, to_ms=to_ms, floor=floor, mark=mark,
                 period=period, offset_minutes=offset_minutes, zone=zone, begin=begin, allowance=allowance,
                 rollover=rollover, debt=debt, anyitem=anyitem, remove=remove, items=items
             )

@@ -138,7 +138,7 @@ fn account(map: &Value) -> Option<AccountView> {
         status: status(field(map, "status")?)?,
         version: unsigned(field(map, "version")?)?,
         identities: each(field(map, "identities")?, |pair| Some((pair.name()?, pair.id()?)))?,
-        buckets: each(field(map, "buckets")?, bucket)?,
+        buckets: buckets(map)?,
         bucket_items: match field(map, "bucket_items") {
             None => Vec::new(),
             Some(items) => each(items, |row| Some((row.name()?, row.key()?)))?,
@@ -170,6 +170,17 @@ fn account(map: &Value) -> Option<AccountView> {
     })
 }
 
+/// Reads the buckets with their marks, which are an entry of their own.
+fn buckets(map: &Value) -> Option<Vec<BucketView>> {
+    let mut buckets = each(field(map, "buckets")?, bucket)?;
+    if let Some(marks) = field(map, "bucket_marks") {
+        for (id, mark) in each(marks, |row| Some((row.name()?, row.integer()?)))? {
+            buckets.iter_mut().find(|bucket| bucket.id == id)?.mark = Some(mark);
+        }
+    }
+    Some(buckets)
+}
+
 fn bucket(row: &mut Reader<'_>) -> Option<BucketView> {
     Some(BucketView {
         id: row.name()?,
@@ -180,6 +191,7 @@ fn bucket(row: &mut Reader<'_>) -> Option<BucketView> {
         priority: i32::try_from(row.integer()?).ok()?,
         valid_from: row.time()?,
         valid_to: row.time_or_nil()?,
+        mark: None,
         allowance: match row.value() {
             None => None,
             Some(value) => {

@@ -210,6 +210,8 @@ pub struct Bucket {
     pub valid_to: Option<Time>,
     /// Minus the credit limit, <= 0. I3: available >= floor - overdrawn.
     pub floor: i64,
+    /// Amount whose crossing by `available` is an event.
+    pub mark: Option<i64>,
     /// Amount that may be granted or debited. I10: not positive when expired (after a Commit).
     pub available: i64,
     /// Amount set aside for grants. I2: the sum of the open slices on this bucket, >= 0.
@@ -245,6 +247,7 @@ impl Bucket {
             valid_from: Time(0),
             valid_to: None,
             floor: 0,
+            mark: None,
             available: 0,
             held: 0,
             credited: 0,
@@ -261,6 +264,11 @@ impl Bucket {
     /// Returns the sum of the outgoing and the held amounts, minor units.
     pub(crate) fn outflow(&self) -> i128 {
         [self.consumed, self.expired, self.voided, self.held].into_iter().map(i128::from).sum()
+    }
+
+    /// Reports whether less is available than the mark; never without a mark.
+    pub fn is_below_mark(&self) -> bool {
+        self.mark.is_some_and(|mark| self.available < mark)
     }
 
     /// Reports whether the validity has ended, so that nothing can be granted, debited or credited any more.

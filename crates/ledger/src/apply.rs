@@ -149,6 +149,7 @@ impl Account {
                 bucket.valid_from = terms.valid_from;
                 bucket.valid_to = terms.valid_to;
                 bucket.floor = terms.floor;
+                bucket.mark = terms.mark;
             }),
             Op::RemoveBucket { bucket: no, .. } => {
                 self.buckets.retain(|bucket| bucket.no != *no);
@@ -350,7 +351,8 @@ impl Account {
             Op::Transit(change) => self.add_in_transit(change),
             Op::ForgetReceipt(id) => self.transactions.remove(id.as_bytes()),
             // For readers of the log.
-            Op::NameItem { .. }
+            Op::CrossMark { .. }
+            | Op::NameItem { .. }
             | Op::NameKey(_)
             | Op::NameBlob(..)
             | Op::NameIdentities(_)
@@ -452,6 +454,7 @@ impl Account {
             valid_from: terms.valid_from,
             valid_to: terms.valid_to,
             floor: terms.floor,
+            mark: terms.mark,
             ..Bucket::empty()
         });
         self.next_bucket += 1;

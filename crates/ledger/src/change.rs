@@ -272,6 +272,16 @@ pub enum Op {
         /// Amount of the limit.
         amount: i64,
     },
+    /// Records that the Change as a whole takes what is available in a bucket below its mark, or to it or above again,
+    /// which makes an event.
+    CrossMark {
+        /// Serial number of the bucket.
+        bucket: BucketNo,
+        /// Mark of the bucket.
+        mark: i64,
+        /// Whether less is available than the mark.
+        is_below: bool,
+    },
     /// Reports use of an item of a session that is not open. The facts before it have debited the collected part.
     LateUse {
         /// Name of the item, with its unit.
@@ -315,6 +325,21 @@ impl Op {
         match self.owns_memory() {
             true => drop(self),
             false => mem::forget(self),
+        }
+    }
+
+    /// Returns the bucket whose available amount the fact changes, and what it adds to it.
+    pub fn added_to_available(&self) -> Option<(BucketNo, i64)> {
+        match self {
+            Op::Credit(posting) | Op::Refund(posting) | Op::Release(_, posting) => {
+                Some((posting.bucket, posting.amount))
+            }
+            Op::Void(posting)
+            | Op::Debit(posting)
+            | Op::Overdraw(posting)
+            | Op::Expire(posting)
+            | Op::Hold(_, posting) => Some((posting.bucket, -posting.amount)),
+            _ => None,
         }
     }
 
@@ -372,6 +397,7 @@ impl Op {
             | Op::CountUse { .. }
             | Op::UncountUse { .. }
             | Op::ReachThreshold { .. }
+            | Op::CrossMark { .. }
             | Op::LateUse { .. }
             | Op::NameItem { .. }
             | Op::NameKey(_)
@@ -417,6 +443,8 @@ pub struct BucketTerms {
     pub valid_to: Option<Time>,
     /// Minus the credit limit.
     pub floor: i64,
+    /// Amount whose crossing by what is available is an event.
+    pub mark: Option<i64>,
 }
 
 #[cfg(test)]

@@ -37,7 +37,7 @@ pub enum Command<'a> {
         amount: i64,
         /// Unit of a bucket to create, or an expected value for an existing one.
         unit: Option<Name>,
-        /// Attributes; priority, from and floor only for a bucket to create.
+        /// Attributes; priority, from, floor and mark only for a bucket to create.
         attributes: BucketAttributes,
         /// Keys of the items that the bucket is for; only for a bucket to create. None: it is for all.
         keys: &'a [ItemKey],
@@ -246,6 +246,8 @@ pub struct BucketAttributes {
     pub valid_to: Option<Option<Time>>,
     /// Minus the credit limit, <= 0.
     pub floor: Option<i64>,
+    /// Amount whose crossing by what is available is an event; `Some(None)` removes the mark.
+    pub mark: Option<Option<i64>>,
     /// Period of the allowance; [`Period::None`] for no allowance.
     pub period: Option<Period>,
     /// Clock of the periods; with a period only.

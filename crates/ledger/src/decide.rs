@@ -11,6 +11,7 @@ mod fields;
 mod former;
 mod late;
 mod limit;
+mod mark;
 mod room;
 mod session;
 mod transaction;

@@ -132,6 +132,7 @@ impl HashedWords {
         self.given(attributes.rollover);
         self.given(attributes.debt.map(|rule| i64::from(rule.number())));
         self.calendar(attributes.period, &attributes.clock);
+        self.given(attributes.mark.flatten());
     }
 
     /// Adds the keys of the items that a bucket is for, if there are any.
@@ -198,6 +199,8 @@ fn attribute_bits(attributes: &BucketAttributes) -> u64 {
         attributes.valid_to.is_some(),
         attributes.valid_to.flatten().is_some(),
         attributes.floor.is_some(),
+        attributes.mark.is_some(),
+        attributes.mark.flatten().is_some(),
     ]) | bits(&[
         attributes.clock.offset_minutes.is_some(),
         attributes.refill.is_some(),

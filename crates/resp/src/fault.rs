@@ -141,7 +141,7 @@ fn quote(f: &mut fmt::Formatter<'_>, argument: &[u8]) -> Result<&'static str, fm
 /// Returns the unit or meaning of a field whose name does not tell it.
 fn measure(field: &str) -> &'static str {
     match field {
-        "amount" | "requested" | "min" | "used" | "floor" => {
+        "amount" | "requested" | "min" | "used" | "floor" | "mark" => {
             ": it counts minor units, without a fraction"
         }
         "validity" | "tcc" => ": it is a time with its unit (ms, s, m, h), as 60s",

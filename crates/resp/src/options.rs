@@ -250,6 +250,14 @@ impl<'a> Options<'a> {
         } else if keyword.eq_ignore_ascii_case(b"FLOOR") {
             let floor = self.integer("floor")?;
             once(&mut attributes.floor, "floor", floor)?;
+        } else if keyword.eq_ignore_ascii_case(b"MARK") {
+            let word = self.bytes("mark")?;
+            let mark = if may_be_endless && word.eq_ignore_ascii_case(b"none") {
+                None
+            } else {
+                Some(parse_integer(word).ok_or(Fault::NotAnInteger("mark"))?)
+            };
+            once(&mut attributes.mark, "mark", mark)?;
         } else if keyword.eq_ignore_ascii_case(b"PERIOD") {
             let period = self.period()?;
             once(&mut attributes.period, "period", period)?;

@@ -233,6 +233,7 @@ pub fn session_map(reply: &mut Reply<'_>, account: &Account, session: &Session, 
 fn rare_entries(account: &Account) -> usize {
     usize::from(!account.former_identities.is_empty())
         + usize::from(!account.bucket_keys.is_empty())
+        + usize::from(account.buckets.iter().any(|bucket| bucket.mark.is_some()))
 }
 
 /// Writes the items that some buckets are for.
@@ -243,6 +244,19 @@ fn bucket_items(reply: &mut Reply<'_>, account: &Account) {
         reply.array(2);
         reply.name(&account.bucket_no(*bucket).map_or(Name::EMPTY, |bucket| bucket.id));
         item_key(reply, key);
+    }
+}
+
+/// Writes the marks of the buckets that have one.
+#[cold]
+fn bucket_marks(reply: &mut Reply<'_>, account: &Account, count: usize) {
+    list!(reply, "bucket_marks", count);
+    for bucket in &account.buckets {
+        if let Some(mark) = bucket.mark {
+            reply.array(2);
+            reply.name(&bucket.id);
+            reply.integer(mark);
+        }
     }
 }
 
@@ -307,6 +321,10 @@ fn account_entries(reply: &mut Reply<'_>, account: &Account, now: Time) {
     }
     if !account.bucket_keys.is_empty() {
         bucket_items(reply, account);
+    }
+    let marks = account.buckets.iter().filter(|bucket| bucket.mark.is_some()).count();
+    if marks > 0 {
+        bucket_marks(reply, account, marks);
     }
     if !account.former_identities.is_empty() {
         former_identities(reply, account);

@@ -59,6 +59,7 @@ const NO_ATTRIBUTES: BucketAttributes = BucketAttributes {
     valid_from: None,
     valid_to: None,
     floor: None,
+    mark: None,
     period: None,
     clock: PeriodClock::NONE,
     refill: None,
@@ -167,6 +168,15 @@ fn balances() {
             remove: false,
         },
     );
+    let marked = |mark| Command::Bucket {
+        txn: b"t",
+        bucket: name("m"),
+        attributes: BucketAttributes { mark: Some(mark), ..NO_ATTRIBUTES },
+        keys: None,
+        remove: false,
+    };
+    writes("SCUR.BUCKET a t m mark -3", &marked(Some(-3)));
+    writes("SCUR.BUCKET a t m MARK None", &marked(None));
     let for_items = |keys| Command::Bucket {
         txn: b"t",
         bucket: name("m"),
@@ -389,6 +399,11 @@ fn faults_name_what_is_wrong() {
         ),
         ("SCUR.CREATE a BUCKET b c", "amount is missing"),
         ("SCUR.CREATE a BUCKET b c 1 FLOOR 1 FLOOR 1", "floor is given twice"),
+        ("SCUR.CREATE a BUCKET b c 1 MARK 1 MARK 1", "mark is given twice"),
+        (
+            "SCUR.CREATE a BUCKET b c 1 MARK none",
+            "mark is not an integer or out of range: it counts minor units, without a fraction",
+        ),
         (
             r#"SCUR.CREATE a IDENTITY k """#,
             "identity value must be 1 to 255 printable ASCII characters without space",

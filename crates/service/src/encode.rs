@@ -228,6 +228,7 @@ fn append_attributes(out: &mut Arguments, attributes: &BucketAttributes) {
         valid_from,
         valid_to,
         floor,
+        mark,
         period,
         clock,
         refill,
@@ -241,6 +242,11 @@ fn append_attributes(out: &mut Arguments, attributes: &BucketAttributes) {
         None => out,
     };
     out.number("FLOOR", floor);
+    match mark {
+        Some(Some(mark)) => out.number("MARK", Some(mark)),
+        Some(None) => out.push("MARK").push("none"),
+        None => out,
+    };
     append_period(out, period, &clock);
     out.number("AMOUNT", refill)
         .number("ROLLOVER", rollover)

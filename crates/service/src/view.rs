@@ -58,6 +58,8 @@ pub struct BucketView {
     pub valid_from: Time,
     /// Moment at which the bucket expires. None if it never does.
     pub valid_to: Option<Time>,
+    /// Amount whose crossing is an event. None without one.
+    pub mark: Option<i64>,
     /// Recurring credit. None if the bucket is never refilled.
     pub allowance: Option<AllowanceView>,
 }
@@ -229,6 +231,7 @@ impl AccountView {
             priority: bucket.priority,
             valid_from: bucket.valid_from,
             valid_to: bucket.valid_to,
+            mark: bucket.mark,
             allowance: account.allowance(bucket.no).map(|allowance| AllowanceView {
                 cycle: allowance.cycle,
                 amount: allowance.amount,

@@ -4,9 +4,10 @@ use scurry_service::{Event, EventField, EventId};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Events after which an account may pay more than before, a change of its status, and its creation.
-pub(crate) const NAMES: [&str; 8] = [
+pub(crate) const NAMES: [&str; 9] = [
     CREATED,
     "credited",
+    "refilled",
     "refunded",
     "bucket-changed",
     "bucket-items",

@@ -180,6 +180,10 @@ pub struct Record {
     #[prost(uint32, optional, tag = "43")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub left_out: Option<u32>,
+    /// Mark of a bucket.
+    #[prost(int64, optional, tag = "44")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mark: Option<i64>,
 }
 
 impl Record {
@@ -252,6 +256,7 @@ impl Record {
             "valid_from" => &mut self.valid_from,
             "valid_to" => &mut self.valid_to,
             "floor" => &mut self.floor,
+            "mark" => &mut self.mark,
             "value" => &mut self.count,
             "threshold" => &mut self.threshold,
             "item" => return self.item = Some(number.to_string()),

@@ -232,6 +232,9 @@ pub(crate) struct BucketBody {
     pub(crate) valid_from_ms: i64,
     /// When the bucket ends; null where it has no end.
     pub(crate) valid_to_ms: Option<i64>,
+    /// Less than this available makes the event `below-mark`; absent without a mark.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) mark: Option<Quantity>,
     /// Absent where the bucket is not refilled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) allowance: Option<AllowanceBody>,

@@ -178,6 +178,7 @@ pub(crate) fn account_body(account: AccountView) -> AccountBody {
         priority: bucket.priority.into(),
         valid_from_ms: bucket.valid_from.0,
         valid_to_ms: ms(bucket.valid_to),
+        mark: bucket.mark.map(amount),
         allowance: bucket.allowance.map(|allowance| AllowanceBody {
             period: allowance.cycle.period.to_string(),
             clock: clock(allowance.cycle),

@@ -45,6 +45,8 @@ pub(crate) struct BucketCreation {
     pub(crate) valid_to_ms: Option<i64>,
     /// 0 or less: minus the credit limit.
     pub(crate) floor: Option<Amount<{ i64::MIN }, 0>>,
+    /// Less than this available makes the event `below-mark`.
+    pub(crate) mark: Option<Amount<{ i64::MIN }>>,
     /// Refills the bucket when a period begins: to its first credit unless told otherwise.
     pub(crate) allowance: Option<Allowance>,
     /// Keys of the items that the bucket is for; without any it is for all.
@@ -106,6 +108,8 @@ pub(crate) struct TopUp {
     pub(crate) valid_to_ms: Option<Option<i64>>,
     /// 0 or less: minus the credit limit.
     pub(crate) floor: Option<Amount<{ i64::MIN }, 0>>,
+    /// Less than this available makes the event `below-mark`.
+    pub(crate) mark: Option<Amount<{ i64::MIN }>>,
     /// Of a bucket that is created by this.
     pub(crate) allowance: Option<Allowance>,
     /// Keys of the items that a bucket created by this is for; without any it is for all.
@@ -128,7 +132,7 @@ pub(crate) struct Adjustment {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(extend("if" = {}, "then" = any_of(something_of(
-    &["priority", "valid_from_ms", "floor", "items"], &["valid_to_ms", "allowance"],
+    &["priority", "valid_from_ms", "floor", "items"], &["valid_to_ms", "mark", "allowance"],
 ))))]
 pub(crate) struct BucketChange {
     /// Lower ones burn first.
@@ -140,6 +144,9 @@ pub(crate) struct BucketChange {
     pub(crate) valid_to_ms: Option<Option<i64>>,
     /// 0 or less: minus the credit limit.
     pub(crate) floor: Option<Amount<{ i64::MIN }, 0>>,
+    /// Less than this available makes the event `below-mark`. null: the bucket has no mark.
+    #[serde(default, deserialize_with = "present")]
+    pub(crate) mark: Option<Option<Amount<{ i64::MIN }>>>,
     /// Members that are left out stay as they are. null: the bucket is not refilled any more.
     #[serde(default, deserialize_with = "present")]
     pub(crate) allowance: Option<Option<Allowance>>,

@@ -163,6 +163,7 @@ pub(crate) fn create(input: &Input) -> Result<Request, Problem> {
             valid_from: bucket.valid_from_ms.map(Time),
             valid_to: end(bucket.valid_to_ms.map(Some)),
             floor: bucket.floor.map(i64::from),
+            mark: bucket.mark.map(|mark| Some(mark.into())),
             ..BucketAttributes::default()
         };
         keys.extend(bucket.items.iter().map(|key| (at, key.0)));
@@ -217,6 +218,7 @@ pub(crate) fn top_up(input: &Input) -> Result<Request, Problem> {
         valid_from: body.valid_from_ms.map(Time),
         valid_to: end(body.valid_to_ms),
         floor: body.floor.map(i64::from),
+        mark: body.mark.map(|mark| Some(mark.into())),
         ..BucketAttributes::default()
     };
     write(
@@ -247,13 +249,14 @@ pub(crate) fn change_bucket(input: &Input) -> Result<Request, Problem> {
         valid_from: body.valid_from_ms.map(Time),
         valid_to: end(body.valid_to_ms),
         floor: body.floor.map(i64::from),
+        mark: body.mark.map(|mark| mark.map(i64::from)),
         ..BucketAttributes::default()
     };
     let attributes = with_allowance(attributes, body.allowance);
     let bucket = path_name(input, "bucket")?;
     let txn = input.idempotency_key()?;
     if attributes == BucketAttributes::default() && body.items.is_none() {
-        let why = "must change something: priority, valid_from_ms, valid_to_ms, floor, items or allowance";
+        let why = "must change something: priority, valid_from_ms, valid_to_ms, floor, mark, items or allowance";
         return Err(field_problem(FaultLocation::Body(""), why));
     }
     let txn = txn.as_str().as_bytes();

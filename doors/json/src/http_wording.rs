@@ -9,6 +9,7 @@ const MEMBERS: &[(&str, &str)] = &[
     ("FROM", "valid_from_ms"),
     ("TO", "valid_to_ms"),
     ("FLOOR", "floor"),
+    ("MARK", "mark"),
     ("PERIOD", "period"),
     ("OFFSET", "offset_minutes"),
     ("ZONE", "zone"),
@@ -73,8 +74,8 @@ mod tests {
                 "no account has this id: create it with PUT /v1/accounts/{account}",
             ),
             (
-                "the bucket exists: change PRIORITY, FROM and FLOOR with SCUR.BUCKET",
-                "the bucket exists: change priority, valid_from_ms and floor with PATCH \
+                "the bucket exists: change PRIORITY, FROM, FLOOR and MARK with SCUR.BUCKET",
+                "the bucket exists: change priority, valid_from_ms, floor and mark with PATCH \
                  /v1/accounts/{account}/buckets/{bucket}",
             ),
             ("TO must be in the future", "valid_to_ms must be in the future"),

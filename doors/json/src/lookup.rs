@@ -154,6 +154,9 @@ fn account_json(account: &AccountView) -> Value {
 fn bucket_json(bucket: &BucketView) -> Value {
     let mut shown =
         fields!(bucket; id, unit, available, held, floor, priority, valid_from, valid_to);
+    if let Some(mark) = bucket.mark {
+        shown["mark"] = json!(mark.shown());
+    }
     if let Some(AllowanceView { cycle, amount, refills_at, rollover, debt, owed }) =
         bucket.allowance
     {
@@ -256,6 +259,7 @@ mod tests {
             priority: 1,
             valid_from: Time(3),
             valid_to: None,
+            mark: Some(200),
             allowance: Some(AllowanceView {
                 cycle,
                 amount: 7,
@@ -305,7 +309,7 @@ mod tests {
             "former_identities": [{ "kind": "msisdn", "value": "416", "forget_at": "5" }],
             "buckets": [{
                 "id": "main", "unit": "cent", "available": "9223372036854775807", "held": "0",
-                "floor": "-5", "priority": "1", "valid_from": "3", "valid_to": null,
+                "floor": "-5", "priority": "1", "valid_from": "3", "valid_to": null, "mark": "200",
                 "allowance": ["day", "-60", "7", "9"],
             }],
             "counters": [],

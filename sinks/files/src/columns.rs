@@ -50,6 +50,7 @@ table! {
     "from" Text optional "First position that was missed." => Cell::of(row.from.as_deref(), Cell::text);
     "to" Text optional "Position after those that were missed." => Cell::of(row.to.as_deref(), Cell::text);
     "left_out" Int optional "Denials of the same command that have no event." => Cell::of(row.left_out, Cell::number);
+    "mark" Int optional "Mark of a bucket." => Cell::of(row.mark, Cell::Int);
 }
 
 fn identities(identities: &BTreeMap<String, String>) -> Cell<'_> {

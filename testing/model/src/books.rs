@@ -90,6 +90,7 @@ impl PairedAccounts {
                 pair.change(change)?;
                 pair.model = models.remove(id).ok_or("no model")?;
                 pair.tells(change)?;
+                pair.crosses(change)?;
             }
             self.committed(&before, at, chain, commits)?;
         }

@@ -118,6 +118,7 @@ impl Pair {
         let before = self.account.clone();
         self.change(change)?;
         self.tells(change)?;
+        self.crosses(change)?;
         let mut in_place = before.clone();
         let again = op.with(|command| decide_in_place(&mut in_place, command, at, &self.limits));
         same("decide_in_place", &again, &Decision::Commit(change.clone(), answer.clone()))?;
@@ -133,6 +134,21 @@ impl Pair {
         apply(&mut self.account, change);
         apply(&mut copy, change);
         same("I8: a Change applied to a copy", &copy, &self.account)
+    }
+
+    /// Compares the marks that a Change crosses with the model's. The Change has been applied.
+    pub(crate) fn crosses(&self, change: &Change) -> Checked {
+        let named = |no| self.account.as_ref().and_then(|account| account.bucket_no(no));
+        let crossed = change.ops.iter().filter_map(|fact| match fact {
+            Fact::CrossMark { bucket, mark, is_below } => {
+                let id = named(*bucket).map_or(String::new(), |of| of.id.as_str().to_string());
+                Some((id, *is_below, i128::from(*mark)))
+            }
+            _ => None,
+        });
+        let mut crossed: Vec<_> = crossed.collect();
+        crossed.sort();
+        same("marks that are crossed", crossed.as_slice(), self.model.crossed())
     }
 
     /// Compares the thresholds that a Change reports with the model's, in the order of the ids of their limits.
@@ -172,6 +188,7 @@ impl Pair {
         if let Some(change) = &change {
             let before = self.account.clone();
             self.change(change)?;
+            self.crosses(change)?;
             same("the state of tick_in_place", &in_place, &self.account)?;
             invariants::ticked(before.as_ref(), self.account.as_ref(), change)?;
         }

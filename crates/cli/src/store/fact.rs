@@ -166,6 +166,10 @@ fn fact(op: &Op) -> Fact {
                 ("amount", json!(amount)),
             ],
         ),
+        Op::CrossMark { bucket, mark, is_below } => (
+            if *is_below { "below-mark" } else { "above-mark" },
+            vec![("bucket", json!(bucket.0)), ("mark", json!(mark))],
+        ),
         Op::LateUse { key, unit, used, uncollected } => (
             "late-use",
             vec![
@@ -257,6 +261,7 @@ fn terms(terms: &BucketTerms) -> Fields {
         ("valid_from_ms", time(terms.valid_from)),
         ("valid_to_ms", json!(terms.valid_to.map(|time| time.0))),
         ("floor", json!(terms.floor)),
+        ("mark", json!(terms.mark)),
     ]
 }
 

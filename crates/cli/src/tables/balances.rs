@@ -23,6 +23,7 @@ table! {
     "valid_from" Time required "First moment of its validity." => time(row.bucket.valid_from);
     "valid_to" Time optional "End of its validity; null for no end." => Cell::of(row.bucket.valid_to, time);
     "floor" Int required "Minus the credit limit: 0 or less." => Cell::Int(row.bucket.floor);
+    "mark" Int optional "Amount whose crossing is an event; null without one." => Cell::of(row.bucket.mark, Cell::Int);
     "items" Text optional "Keys of the items that it is for, with spaces between; null for all." => row.items();
     "available" Int required "Amount that can be granted or debited." => Cell::Int(row.bucket.available);
     "held" Int required "Amount held by open sessions: the sum of its `holds`." => Cell::Int(row.bucket.held);

@@ -377,6 +377,63 @@ fn a_record_of_a_session_is_made_of_events_alone() {
     assert_eq!((ended[0].field("session"), ended[0].field("request")), ("s", "2"));
 }
 
+/// Crossings of marks by debits, a credit, a grant, a deadline, another mark and a refill.
+#[test]
+fn marks_and_refills_have_events_of_their_own() {
+    let directory = Directory::make();
+    let server = directory.serve("fsync", "1");
+    let mut client = server.connect();
+    let create = "SCUR.CREATE alice IDENTITY msisdn 491 BUCKET main cent 1000 MARK 200";
+    client.ask(create, "*2\r\n+OK\r\n:1\r\n");
+    let amount = |version, amount| format!("*4\r\n+OK\r\n:0\r\n:{version}\r\n:{amount}\r\n");
+    client.ask("SCUR.DEBIT alice d1 cent 801", &amount(2, 801));
+    client.ask("SCUR.DEBIT alice d2 cent 50", &amount(3, 50));
+    client.ask("SCUR.TOPUP alice t1 main 100", &amount(4, 249));
+    let granted = "*4\r\n+OK\r\n:0\r\n:1\r\n*1\r\n*5\r\n:1\r\n+OK\r\n:100\r\n:0\r\n:0\r\n";
+    client.ask("SCUR.RESERVE alice s 0 TCC 100ms ITEM 1 cent REQUESTED 100", granted);
+    let mut from = "0".to_owned();
+    loop {
+        let seen = watch(&mut client, &format!("{from} BLOCK 1000 EVENT session-expired"));
+        if !seen.events.is_empty() {
+            break;
+        }
+        from = seen.next;
+    }
+    client.ask("SCUR.BUCKET alice b1 main MARK 300", &amount(7, 249));
+    // Two zones 28 hours apart: a later day has begun in the second one, so it is refilled at once.
+    client.ask("SCUR.BUCKET alice b2 main PERIOD day OFFSET -840 AMOUNT 500", &amount(8, 249));
+    client.ask("SCUR.BUCKET alice b3 main PERIOD day OFFSET 840", &amount(9, 500));
+    let (told, _) = all(&mut client, "0", "EVENT below-mark EVENT above-mark EVENT refilled");
+    let said: Vec<String> = told
+        .iter()
+        .map(|event| {
+            let names = ["event", "bucket", "unit", "bucket_no", "available", "mark", "version"];
+            let names = names.iter().chain(&["transaction", "session", "item", "identity.msisdn"]);
+            names.map(|name| event.field(name)).filter(|field| !field.is_empty())
+        })
+        .map(|fields| fields.collect::<Vec<_>>().join(" "))
+        .collect();
+    let expected = [
+        "below-mark main cent 0 199 200 2 d1 491",
+        "above-mark main cent 0 249 200 4 t1 491",
+        "below-mark main cent 0 149 200 5 s 1 491",
+        "above-mark main cent 0 249 200 6 s 1 491",
+        "below-mark main cent 0 249 300 7 b1 491",
+        "refilled main cent 0 500 9",
+        "above-mark main cent 0 500 300 9 491",
+    ];
+    assert_eq!(said, expected);
+    let (credits, _) = all(&mut client, "0", "EVENT credited");
+    let credits: Vec<i64> = credits.iter().map(|event| event.number("amount")).collect();
+    assert_eq!(credits, [1000, 100], "a refill is no top-up");
+    let (changed, _) = all(&mut client, "0", "EVENT bucket-added EVENT bucket-changed");
+    let marks: Vec<&str> = changed.iter().map(|event| event.field("mark")).collect();
+    assert_eq!(marks, ["200", "300"]);
+    let (events, _) = all(&mut client, "0", "");
+    let sums = sums(&events).into_values().collect::<Vec<_>>();
+    assert_eq!(sums, balances(&mut client, "alice").into_values().collect::<Vec<_>>());
+}
+
 #[test]
 fn thresholds_counts_and_accounts_choose() {
     let directory = Directory::make();
@@ -419,10 +476,10 @@ fn thresholds_counts_and_accounts_choose() {
         ("0 EVENT", "INVALID 10 event is missing"),
         (
             "0 EVENT debit",
-            "ERR no event of the log is called debit; those are: credited voided refunded refunded-expired \
+            "ERR no event of the log is called debit; those are: credited refilled voided refunded refunded-expired \
              debited overdrawn expired reserved settled released released-expired created deleted status identity \
              bucket-added bucket-changed bucket-removed counter limit-set limit-removed limit bucket-items \
-             session-opened session-closed session-released session-expired session-returned item-added \
+             below-mark above-mark session-opened session-closed session-released session-expired session-returned item-added \
              uncollected late-use denied cleared loaded",
         ),
         (

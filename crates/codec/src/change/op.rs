@@ -75,12 +75,15 @@ pub(super) mod number {
     pub(in crate::change) const NAME_BLOB: u8 = 84;
     pub(in crate::change) const NAME_IDENTITIES: u8 = 85;
     pub(in crate::change) const DENY: u8 = 86;
+    pub(in crate::change) const BELOW_MARK: u8 = 87;
+    pub(in crate::change) const ABOVE_MARK: u8 = 88;
 }
 
-/// Bits of the bucket attributes that follow. Attributes without a bit are 0, or for `valid_to` none.
+/// Bits of the bucket attributes that follow. Attributes without a bit are 0, or none for `valid_to` and the mark.
 pub(super) const VALID_FROM: u8 = 1;
 pub(super) const VALID_TO: u8 = 2;
 pub(super) const FLOOR: u8 = 4;
+pub(super) const MARK: u8 = 8;
 
 /// Returns the default Tcc of a validity, ms.
 pub(super) fn twice(validity_ms: i64) -> i64 {
@@ -346,6 +349,12 @@ fn put_rarer(pen: &mut FieldWriter<'_>, op: &Op, at: Time, touched: &mut Touched
                 line.amount(*amount);
             });
         }
+        Op::CrossMark { bucket, mark, is_below } => {
+            pen.byte(if *is_below { number::BELOW_MARK } else { number::ABOVE_MARK });
+            pen.varint(u64::from(bucket.0));
+            pen.signed(*mark);
+            touched.note(*bucket);
+        }
         Op::LateUse { key, unit, used, uncollected } => {
             pen.byte(number::LATE_USE);
             match key {
@@ -494,6 +503,9 @@ fn put_terms(pen: &mut FieldWriter<'_>, terms: &BucketTerms, at: Time) {
     if terms.floor != 0 {
         flags |= FLOOR;
     }
+    if terms.mark.is_some() {
+        flags |= MARK;
+    }
     pen.byte(flags);
     pen.signed(i64::from(terms.priority));
     if terms.valid_from != Time(0) {
@@ -504,5 +516,8 @@ fn put_terms(pen: &mut FieldWriter<'_>, terms: &BucketTerms, at: Time) {
     }
     if terms.floor != 0 {
         pen.signed(terms.floor);
+    }
+    if let Some(mark) = terms.mark {
+        pen.signed(mark);
     }
 }

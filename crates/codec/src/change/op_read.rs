@@ -1,7 +1,7 @@
 //! Reads an op.
 
 use super::limit::{take_counter_cycle, take_cycle_at, take_limit, take_threshold};
-use super::op::{FLOOR, VALID_FROM, VALID_TO, number, twice};
+use super::op::{FLOOR, MARK, VALID_FROM, VALID_TO, number, twice};
 use super::remembered::{
     take_denial, take_denied, take_items_debited, take_tombstone, take_transaction,
 };
@@ -212,6 +212,8 @@ fn take_rarer(
             used: from.amount()?,
             amount: from.amount()?,
         }),
+        number::BELOW_MARK => facts.visit(take_crossing(from, true)?),
+        number::ABOVE_MARK => facts.visit(take_crossing(from, false)?),
         number::LATE_USE => {
             let key = match from.string()? {
                 [] => ItemKey::Number(from.narrow()?),
@@ -342,18 +344,23 @@ fn take_allowance_with_terms(from: &mut Cursor<'_>, at: Time) -> Result<Allowanc
     if allowance.has_terms() { Ok(allowance) } else { Err(Malformed::Choice) }
 }
 
+fn take_crossing(from: &mut Cursor<'_>, is_below: bool) -> Result<Op, Malformed> {
+    Ok(Op::CrossMark { bucket: take_bucket(from)?, mark: from.signed()?, is_below })
+}
+
 fn take_terms(from: &mut Cursor<'_>, at: Time) -> Result<BucketTerms, Malformed> {
     let flags = from.byte()?;
-    if flags & !(VALID_FROM | VALID_TO | FLOOR) != 0 {
+    if flags & !(VALID_FROM | VALID_TO | FLOOR | MARK) != 0 {
         return Err(Malformed::Choice);
     }
     let priority = i32::try_from(from.signed()?).map_err(|_| Malformed::Number)?;
     let valid_from = if flags & VALID_FROM == 0 { Time(0) } else { from.time(at)? };
     let valid_to = if flags & VALID_TO == 0 { None } else { Some(from.time(at)?) };
     let floor = if flags & FLOOR == 0 { 0 } else { from.signed()? };
+    let mark = if flags & MARK == 0 { None } else { Some(from.signed()?) };
     // An attribute of 0 must be left out, so that each Change has one form.
     if (flags & VALID_FROM != 0 && valid_from == Time(0)) || (flags & FLOOR != 0 && floor == 0) {
         return Err(Malformed::Number);
     }
-    Ok(BucketTerms { priority, valid_from, valid_to, floor })
+    Ok(BucketTerms { priority, valid_from, valid_to, floor, mark })
 }

@@ -3,13 +3,14 @@
 //! | bytes | field |
 //! |---|---|
 //! | short, short | id, unit: each a length byte and so many bytes |
-//! | u8 | flags: bit 0 wide, bit 1 moved, bit 2 terms, bit 3 flows, bit 4 refilled |
+//! | u8 | flags: bit 0 wide, bit 1 moved, bit 2 terms, bit 3 flows, bit 4 refilled, bit 5 marked |
 //! | u16, i16, i48, i48, i48 | number, priority, created, available, credited |
 //! | i48, i48 | held, consumed, when moved |
 //! | 2 groups | when wide, instead of these numbers |
 //! | group | with terms: 1 if it ends, valid_to less the last change, floor, valid_from |
 //! | group | with flows: refunded, expired, voided, overdrawn |
 //! | group | when refilled: number of the period, account version since which it is, 0, 0 |
+//! | group | when marked: mark, 0, 0, 0 |
 
 use super::{fits_six, narrow, part, six, unword, word};
 use crate::reader::ImageReader;
@@ -28,7 +29,9 @@ mod flag {
     pub(super) const FLOWS: u8 = 1 << 3;
     /// The bucket was refilled.
     pub(super) const REFILLED: u8 = 1 << 4;
-    pub(super) const ALL: u8 = WIDE | MOVED | TERMS | FLOWS | REFILLED;
+    /// The bucket has a mark.
+    pub(super) const MARKED: u8 = 1 << 5;
+    pub(super) const ALL: u8 = WIDE | MOVED | TERMS | FLOWS | REFILLED | MARKED;
 }
 
 /// Length of the fixed fields, and with the fields of a bucket that has moved, bytes.
@@ -36,7 +39,7 @@ const FIXED_LEN: usize = 23;
 const MOVED_LEN: usize = FIXED_LEN + 12;
 
 /// Greatest length of a bucket, bytes.
-pub(super) const LEN_MAX: usize = 2 * NAME_ROOM + MOVED_LEN + 5 * GROUP_LEN_MAX;
+pub(super) const LEN_MAX: usize = 2 * NAME_ROOM + MOVED_LEN + 6 * GROUP_LEN_MAX;
 
 pub(super) fn put(w: &mut Writer<'_>, bucket: &Bucket, base: i64) {
     w.name(&bucket.id);
@@ -53,6 +56,9 @@ pub(super) fn put(w: &mut Writer<'_>, bucket: &Bucket, base: i64) {
     }
     if bucket.period != 0 {
         flags |= flag::REFILLED;
+    }
+    if bucket.mark.is_some() {
+        flags |= flag::MARKED;
     }
     let numbers =
         [bucket.created.0, bucket.available, bucket.credited, bucket.held, bucket.consumed];
@@ -91,6 +97,9 @@ pub(super) fn put(w: &mut Writer<'_>, bucket: &Bucket, base: i64) {
     }
     if flags & flag::REFILLED != 0 {
         w.group([i64::from(bucket.period), word(bucket.period_since), 0, 0]);
+    }
+    if let Some(mark) = bucket.mark {
+        w.group([mark, 0, 0, 0]);
     }
 }
 
@@ -133,5 +142,10 @@ pub(super) fn read_bucket(r: &mut ImageReader<'_>, base: i64, bucket: &mut Bucke
     if flags & flag::REFILLED != 0 {
         let [period, since, ..] = r.group();
         (bucket.period, bucket.period_since) = (narrow(r, period), unword(since));
+    }
+    bucket.mark = None;
+    if flags & flag::MARKED != 0 {
+        let [mark, ..] = r.group();
+        bucket.mark = Some(mark);
     }
 }

@@ -34,7 +34,8 @@ fn framed(body: &[u8], count: u32) -> Vec<u8> {
 }
 
 fn new_bucket(id: &str, unit: &str) -> Op {
-    let terms = BucketTerms { priority: 0, valid_from: Time(0), valid_to: None, floor: 0 };
+    let terms =
+        BucketTerms { priority: 0, valid_from: Time(0), valid_to: None, floor: 0, mark: None };
     Op::AddBucket { id: name(id), unit: name(unit), terms }
 }
 
@@ -353,7 +354,7 @@ fn every_op_that_names_a_bucket_brings_its_balance() {
     assert_eq!(
         seen.join(", "),
         "Credit 0, Void 1, Refund 2, RefundExpired 3, Debit 4, Overdraw 5, Expire 6, Hold 0, \
-         Settle 4, Release 5, ReleaseExpired 6"
+         Settle 4, Release 5, ReleaseExpired 6, CrossMark 7"
     );
 }
 

@@ -32,6 +32,7 @@ fn full() -> Account {
             priority: Some(priority),
             valid_to: Some(Some(Time(2_000_000_000_000))),
             floor: Some(-5),
+            mark: (priority == 1).then_some(Some(7)),
             ..Default::default()
         },
     };
@@ -265,7 +266,7 @@ fn numbers() -> impl Iterator<Item = i64> {
 /// A function that sets one field of an account to a number, cut to the field's width.
 type Put = fn(&mut Account, i64);
 
-const FIELDS: [Put; 48] = [
+const FIELDS: [Put; 49] = [
     |account, number| account.version = number.cast_unsigned(),
     |account, number| account.changed_at = Time(number),
     |account, number| account.next_bucket = number.cast_unsigned() as u16,
@@ -275,6 +276,7 @@ const FIELDS: [Put; 48] = [
     |account, number| account.buckets[0].valid_from = Time(number),
     |account, number| account.buckets[0].valid_to = Some(Time(number)),
     |account, number| account.buckets[0].floor = number,
+    |account, number| account.buckets[0].mark = Some(number),
     |account, number| account.buckets[0].available = number,
     |account, number| account.buckets[0].held = number,
     |account, number| account.buckets[0].credited = number,

@@ -22,6 +22,10 @@ pub fn events_of(change: &Change, events: &mut Vec<EventWithOrigin>) {
     let mut moved: Vec<(Movement, BucketNo, usize)> = Vec::new();
     for (at, op) in change.ops.iter().enumerate() {
         if let Some((movement, posting)) = movement(op) {
+            let movement = match movement {
+                Movement::Credited if origins.is_refill(at) => Movement::Refilled,
+                other => other,
+            };
             let origin = origins.of_fact(at);
             let one = |(way, bucket, place): &&(Movement, BucketNo, usize)| {
                 *way == movement && *bucket == posting.bucket && events[*place].origin == origin
@@ -96,6 +100,12 @@ fn event(op: &Op, behind: &[Op]) -> Option<Event> {
         Op::RemoveLimit(id) => Event::LimitRemoved(*id),
         Op::ReachThreshold { limit, percent, used, amount } => {
             Event::LimitReached { id: *limit, percent: *percent, used: *used, amount: *amount }
+        }
+        Op::CrossMark { bucket, mark, is_below: true } => {
+            Event::BelowMark { bucket: *bucket, mark: *mark }
+        }
+        Op::CrossMark { bucket, mark, is_below: false } => {
+            Event::AboveMark { bucket: *bucket, mark: *mark }
         }
         Op::OpenSession { .. } => Event::SessionOpened,
         Op::CloseSession(_) => {

@@ -74,6 +74,20 @@ pub enum Event {
         /// The amount.
         amount: i64,
     },
+    /// A commit took what is available in a bucket below its mark.
+    BelowMark {
+        /// The bucket.
+        bucket: BucketNo,
+        /// The mark, minor units.
+        mark: i64,
+    },
+    /// A commit took what is available in a bucket to its mark or above again.
+    AboveMark {
+        /// The bucket.
+        bucket: BucketNo,
+        /// The mark, minor units.
+        mark: i64,
+    },
     /// The items that a bucket is for were set; without a key it is for all.
     BucketItemsSet {
         /// Serial number of the bucket.
@@ -154,6 +168,8 @@ pub enum Ending {
 pub enum Movement {
     /// Into available: TOPUP, ADJUST, the first credit of CREATE.
     Credited,
+    /// Into available: a period of an allowance has begun.
+    Refilled,
     /// Out of available: ADJUST.
     Voided,
     /// Into available: REFUND.
@@ -178,8 +194,9 @@ pub enum Movement {
 
 impl Movement {
     /// All kinds.
-    pub const ALL: [Movement; 11] = [
+    pub const ALL: [Movement; 12] = [
         Movement::Credited,
+        Movement::Refilled,
         Movement::Voided,
         Movement::Refunded,
         Movement::RefundedExpired,
@@ -195,7 +212,7 @@ impl Movement {
     /// Returns by how much one unit changes available and held.
     pub const fn effect(self) -> (i64, i64) {
         match self {
-            Movement::Credited | Movement::Refunded => (1, 0),
+            Movement::Credited | Movement::Refilled | Movement::Refunded => (1, 0),
             Movement::RefundedExpired => (0, 0),
             Movement::Voided | Movement::Debited | Movement::Overdrawn | Movement::Expired => {
                 (-1, 0)
@@ -209,6 +226,7 @@ impl Movement {
     const fn word(self) -> &'static str {
         match self {
             Movement::Credited => "credited",
+            Movement::Refilled => "refilled",
             Movement::Voided => "voided",
             Movement::Refunded => "refunded",
             Movement::RefundedExpired => "refunded-expired",
@@ -225,8 +243,9 @@ impl Movement {
 
 impl Event {
     /// Names of the events of the log.
-    pub const WORDS: [&str; 34] = [
+    pub const WORDS: [&str; 37] = [
         "credited",
+        "refilled",
         "voided",
         "refunded",
         "refunded-expired",
@@ -249,6 +268,8 @@ impl Event {
         "limit-removed",
         "limit",
         "bucket-items",
+        "below-mark",
+        "above-mark",
         "session-opened",
         "session-closed",
         "session-released",
@@ -278,6 +299,8 @@ impl Event {
             Event::LimitRemoved(_) => "limit-removed",
             Event::LimitReached { .. } => "limit",
             Event::BucketItemsSet { .. } => "bucket-items",
+            Event::BelowMark { .. } => "below-mark",
+            Event::AboveMark { .. } => "above-mark",
             Event::SessionOpened => "session-opened",
             Event::SessionEnded(Ending::Closed(_)) => "session-closed",
             Event::SessionEnded(Ending::Released) => "session-released",
@@ -300,6 +323,8 @@ impl Event {
         match self {
             Event::BucketChanged { bucket, .. }
             | Event::BucketItemsSet { bucket, .. }
+            | Event::BelowMark { bucket, .. }
+            | Event::AboveMark { bucket, .. }
             | Event::BucketRemoved { bucket, .. }
             | Event::Low { bucket, .. }
             | Event::Restored { bucket, .. } => Some(*bucket),

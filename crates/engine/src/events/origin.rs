@@ -2,7 +2,7 @@
 //! identities. It is derived from other facts of the Change than those that move units.
 
 use scurry_ledger::{
-    Change, Id, Identity, ItemAt, ItemKey, Name, Op, SessionAt, Tombstone, TombstoneKind,
+    BucketNo, Change, Id, Identity, ItemAt, ItemKey, Name, Op, SessionAt, Tombstone, TombstoneKind,
 };
 use std::sync::Arc;
 
@@ -152,7 +152,10 @@ impl<'c> Origins<'c> {
             Op::Debit(_) | Op::Overdraw(_) => self.of_use(at, self.ops[at..].iter()),
             Op::Refund(_) | Op::RefundExpired(_) => self.of_transaction(at),
             Op::LateUse { key, unit, .. } => self.identified(self.of_late(*key, *unit)),
-            Op::ReachThreshold { .. } => self.of_use(at, self.ops[..at].iter().rev()),
+            Op::ReachThreshold { .. } => {
+                self.identified(self.of_use(at, self.ops[..at].iter().rev()))
+            }
+            Op::CrossMark { bucket, .. } => self.identified(self.of_crossing(at, *bucket)),
             Op::Deny(_) => self.identified(self.of_denial(at)),
             _ => Origin { transaction: self.transaction.clone(), ..Origin::default() },
         }
@@ -183,6 +186,16 @@ impl<'c> Origins<'c> {
         self.identified(Origin { transaction, item, ..Origin::default() })
     }
 
+    /// Returns the origin of a crossing of a mark: that of the last movement of the bucket's available units, or else the
+    /// transaction, which has set the mark.
+    fn of_crossing(&self, at: usize, bucket: BucketNo) -> Origin {
+        let moves = |op: &Op| op.added_to_available().is_some_and(|(no, _)| no == bucket);
+        match self.ops[..at].iter().rposition(moves) {
+            Some(moved) => self.of_fact(moved),
+            None => Origin { transaction: self.transaction.clone(), ..Origin::default() },
+        }
+    }
+
     /// Returns the origin of a denial: what stores the answer comes after it.
     fn of_denial(&self, at: usize) -> Origin {
         let answered = self.ops[at..].iter().find_map(|op| match op {
@@ -199,7 +212,7 @@ impl<'c> Origins<'c> {
     }
 
     /// Reports whether a credit is a refill: it follows the beginning of a period, with only expiries in between.
-    fn is_refill(&self, at: usize) -> bool {
+    pub(super) fn is_refill(&self, at: usize) -> bool {
         let mut before = self.ops[..at].iter().rev().skip_while(|op| matches!(op, Op::Expire(_)));
         matches!(before.next(), Some(Op::BeginPeriod { .. }))
     }

@@ -207,7 +207,8 @@ fn what_does_not_fit_is_named_by_its_sequence() {
 #[test]
 fn a_change_that_leaves_another_balance_is_refused() {
     let name = |text| Name::new(text).expect("a name");
-    let terms = BucketTerms { priority: 0, valid_from: Time(0), valid_to: None, floor: 0 };
+    let terms =
+        BucketTerms { priority: 0, valid_from: Time(0), valid_to: None, floor: 0, mark: None };
     let ops = vec![
         Op::Create(Status::Active),
         Op::AddBucket { id: name(b"main"), unit: name(b"eur"), terms },

@@ -63,7 +63,7 @@ fn msisdn() -> Identity {
 }
 
 const TERMS: BucketTerms =
-    BucketTerms { priority: 3, valid_from: Time(4), valid_to: None, floor: -5 };
+    BucketTerms { priority: 3, valid_from: Time(4), valid_to: None, floor: -5, mark: None };
 
 #[test]
 fn each_fact_is_one_event_or_none() {
@@ -154,6 +154,14 @@ fn each_fact_is_one_event_or_none() {
         (
             Op::ReachThreshold { limit: name("a-day"), percent: 80, used: 8, amount: 9 },
             vec![Event::LimitReached { id: name("a-day"), percent: 80, used: 8, amount: 9 }],
+        ),
+        (
+            Op::CrossMark { bucket: BucketNo(2), mark: 9, is_below: true },
+            vec![Event::BelowMark { bucket: BucketNo(2), mark: 9 }],
+        ),
+        (
+            Op::CrossMark { bucket: BucketNo(2), mark: 9, is_below: false },
+            vec![Event::AboveMark { bucket: BucketNo(2), mark: 9 }],
         ),
         (
             Op::OpenSession {
@@ -455,6 +463,52 @@ fn a_transaction_is_told_with_what_it_did_and_not_with_what_was_due() {
 }
 
 #[test]
+fn the_credit_of_a_period_is_a_refill_and_a_later_one_is_not() {
+    let ops = vec![
+        Op::BeginPeriod { bucket: BucketNo(0), period_start: NOW, carried: 0 },
+        Op::Expire(posting(0, 1)),
+        Op::Credit(posting(0, 2)),
+        Op::Credit(posting(0, 3)),
+    ];
+    let expected = [
+        Event::Moved(Movement::Expired, posting(0, 1)),
+        Event::Moved(Movement::Refilled, posting(0, 2)),
+        Event::Moved(Movement::Credited, posting(0, 3)),
+    ];
+    assert_eq!(events(ops), expected);
+}
+
+#[test]
+fn a_crossing_has_the_origin_of_the_last_movement_of_its_bucket() {
+    let item = ItemAt { session: SessionAt(0), item: 0 };
+    let cross = |bucket, is_below| Op::CrossMark { bucket: BucketNo(bucket), mark: 5, is_below };
+    let ops = vec![
+        Op::Expire(posting(0, 1)),
+        Op::NameSession(id("s")),
+        Op::NameItem { at: item, key: 0.into(), unit: name("cent") },
+        Op::Hold(item, posting(1, 9)),
+        Op::NameIdentities(vec![msisdn()].into()),
+        cross(0, true),
+        cross(1, true),
+        cross(2, false),
+    ];
+    let told = told(ops);
+    let [.., of_expiry, of_grant, of_none] = told.as_slice() else { panic!("{told:?}") };
+    let identities: Option<std::sync::Arc<[Identity]>> = Some(vec![msisdn()].into());
+    let identified = |origin: Origin| Origin { identities: identities.clone(), ..origin };
+    assert_eq!(of_expiry.event, Event::BelowMark { bucket: BucketNo(0), mark: 5 });
+    assert_eq!(of_expiry.origin, identified(Origin::default()));
+    assert_eq!(of_grant.origin, identified(of_session_item("s")));
+    assert_eq!(of_none.event, Event::AboveMark { bucket: BucketNo(2), mark: 5 });
+    assert_eq!(of_none.origin, identified(Origin::default()));
+}
+
+fn of_session_item(session: &str) -> Origin {
+    let item = OriginItem { place: Some(0), key: 0.into(), unit: Some(name("cent")) };
+    Origin { session: Some(id(session)), item: Some(item), ..Origin::default() }
+}
+
+#[test]
 fn each_event_has_a_word_of_its_own() {
     let bucket = BucketNo(0);
     let moved = Movement::ALL.map(|movement| Event::Moved(movement, posting(0, 1)));
@@ -479,6 +533,8 @@ fn each_event_has_a_word_of_its_own() {
         Event::LateUse { unit: name("u"), used: 1, uncollected: 0 },
         Event::Denied(denial()),
         Event::Cleared,
+        Event::BelowMark { bucket, mark: 1 },
+        Event::AboveMark { bucket, mark: 1 },
         Event::Low { bucket, threshold: 1 },
         Event::Restored { bucket, threshold: 1 },
     ]
@@ -490,9 +546,9 @@ fn each_event_has_a_word_of_its_own() {
     words.sort_unstable();
     assert_eq!(
         words.join(" "),
-        "bucket-added bucket-changed bucket-removed cleared counter created credited debited \
+        "above-mark below-mark bucket-added bucket-changed bucket-removed cleared counter created credited debited \
          deleted denied expired identity item-added late-use limit limit-removed limit-set low overdrawn \
-         refunded refunded-expired released released-expired reserved restored session-closed \
+         refilled refunded refunded-expired released released-expired reserved restored session-closed \
          session-expired session-opened session-released settled status uncollected voided"
     );
 }

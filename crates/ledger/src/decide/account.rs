@@ -21,6 +21,7 @@ pub(super) fn new_terms(attributes: &BucketAttributes) -> BucketTerms {
         valid_from: attributes.valid_from.unwrap_or(Time(0)),
         valid_to: attributes.valid_to.flatten(),
         floor: attributes.floor.unwrap_or(0),
+        mark: attributes.mark.flatten(),
     }
 }
 

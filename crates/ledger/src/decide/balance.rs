@@ -141,8 +141,8 @@ const NO_MORE_BUCKETS: &str = "the account has made 65535 buckets in its life, a
 const EXPIRED: &str = "the bucket's validity has ended: extend it with SCUR.BUCKET TO first";
 
 fn terms_of(bucket: &Bucket) -> BucketTerms {
-    let Bucket { priority, valid_from, valid_to, floor, .. } = *bucket;
-    BucketTerms { priority, valid_from, valid_to, floor }
+    let Bucket { priority, valid_from, valid_to, floor, mark, .. } = *bucket;
+    BucketTerms { priority, valid_from, valid_to, floor, mark }
 }
 
 fn check_order(terms: &BucketTerms) -> Step<()> {
@@ -286,10 +286,11 @@ fn check_topup(
     if attributes.priority.is_some()
         || attributes.valid_from.is_some()
         || attributes.floor.is_some()
+        || attributes.mark.is_some()
     {
         return reject(
             Code::Invalid,
-            "the bucket exists: change PRIORITY, FROM and FLOOR with SCUR.BUCKET",
+            "the bucket exists: change PRIORITY, FROM, FLOOR and MARK with SCUR.BUCKET",
         );
     }
     if attributes.period.is_some() {
@@ -358,6 +359,7 @@ fn change_bucket(
         valid_from: attributes.valid_from.unwrap_or(old.valid_from),
         valid_to: attributes.valid_to.unwrap_or(old.valid_to),
         floor: attributes.floor.unwrap_or(old.floor),
+        mark: attributes.mark.unwrap_or(old.mark),
     };
     check_order(&terms)?;
     let allowance = changed_allowance(draft, bucket.no, (attributes, &terms))?;
@@ -367,6 +369,7 @@ fn change_bucket(
     }
     // A change of PERIOD or of the keys alone needs no `SetBucket`.
     if terms != old || (attributes.period.is_none() && keys.is_none()) {
+        draft.replace_mark(&bucket, terms.mark);
         draft.record(Op::SetBucket { bucket: bucket.no, terms });
     }
     if let Some(keys) = keys {

@@ -1,5 +1,6 @@
 //! The draft of an account during a command, and the facts recorded so far.
 
+use super::mark::{self, ReplacedMark};
 use crate::apply::{NamedSessions, apply_op, seal};
 use crate::{
     Account, Allowance, Answer, Bound, Bucket, BucketNo, Change, Code, DebtRule, Decision, Denial,
@@ -15,6 +16,7 @@ pub(crate) struct Draft<'a> {
     /// Sessions that the facts name.
     named: NamedSessions,
     told: Told,
+    replaced_mark: Option<ReplacedMark>,
     pub(crate) now: Time,
     pub(crate) limits: &'a Limits,
 }
@@ -58,7 +60,8 @@ impl<'a> Draft<'a> {
         limits: &'a Limits,
     ) -> Draft<'a> {
         ops.drain(..).for_each(Op::discard);
-        Draft { account, ops, named: NamedSessions::default(), told: Told::default(), now, limits }
+        let (named, told) = (NamedSessions::default(), Told::default());
+        Draft { account, ops, named, told, replaced_mark: None, now, limits }
     }
 
     pub(super) fn account_exists(&self) -> bool {
@@ -297,7 +300,28 @@ impl<'a> Draft<'a> {
         Err(Rejection { code: Code::Busy, why, bound, expired_ms: None })
     }
 
-    pub(super) fn commit(self, answer: Answer) -> Decision {
+    /// Notes that the command gives a bucket another mark.
+    pub(super) fn replace_mark(&mut self, bucket: &Bucket, mark: Option<i64>) {
+        if mark != bucket.mark {
+            self.replaced_mark = Some(ReplacedMark { bucket: bucket.no, mark: bucket.mark });
+        }
+    }
+
+    /// Records the marks that the Commit as a whole crosses. Nothing may be recorded afterwards.
+    #[inline]
+    fn note_crossings(&mut self) {
+        let has_mark = |account: &Account| account.buckets.iter().any(|of| of.mark.is_some());
+        if self.account.as_ref().is_some_and(has_mark) {
+            let crossings = mark::crossings(self.account(), &self.ops, self.replaced_mark);
+            if !crossings.is_empty() {
+                self.name_identities();
+                self.ops.extend(crossings);
+            }
+        }
+    }
+
+    pub(super) fn commit(mut self, answer: Answer) -> Decision {
+        self.note_crossings();
         seal(self.account, self.now);
         Decision::Commit(Change { at: self.now, ops: self.ops }, answer)
     }
@@ -307,10 +331,11 @@ impl<'a> Draft<'a> {
         self.ops
     }
 
-    pub(crate) fn finish_if_changed(self) -> Option<Change> {
+    pub(crate) fn finish_if_changed(mut self) -> Option<Change> {
         if self.ops.is_empty() {
             return None;
         }
+        self.note_crossings();
         seal(self.account, self.now);
         Some(Change { at: self.now, ops: self.ops })
     }

@@ -60,7 +60,7 @@ pub(super) fn check(command: &Command<'_>, limits: &Limits) -> Step<()> {
             let changes = *attributes != BucketAttributes::default() || keys.is_some();
             require(
                 changes != *remove,
-                "name PRIORITY, FROM, TO, FLOOR, ITEM, ANYITEM or PERIOD, or REMOVE alone",
+                "name PRIORITY, FROM, TO, FLOOR, MARK, ITEM, ANYITEM or PERIOD, or REMOVE alone",
             )?;
             check_keys(keys.unwrap_or(&[]).iter().copied())?;
             check_attributes(attributes)?;

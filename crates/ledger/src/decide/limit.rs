@@ -189,6 +189,7 @@ fn tell(draft: &mut Draft<'_>, at: LimitAt, percent: u8) {
     let Limit { id, amount, used, told, .. } = draft.account().limits[usize::from(at.0)];
     // An earlier op of this command may already tell of this limit: it is replaced, so that only the last one stays.
     if draft.take_back_threshold(id) || percent > told {
+        draft.name_identities();
         draft.record(Op::ReachThreshold { limit: id, percent, used, amount });
     }
 }

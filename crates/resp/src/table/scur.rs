@@ -42,7 +42,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         memory: Memory::ForNew,
         summary: "Creates an account, with its first buckets and their first credit.",
         term: "provisioning",
-        grammar: "account [TXN txn] [STATUS active|suspended] [IDENTITY kind value]... [BUCKET bucket unit amount [PRIORITY n] [FROM ms] [TO ms] [FLOOR n] [PERIOD period] [OFFSET minutes] [ZONE zone] [BEGIN n] [AMOUNT n] [ROLLOVER n] [DEBT net|carry|forgive] [ITEM key]...]...",
+        grammar: "account [TXN txn] [STATUS active|suspended] [IDENTITY kind value]... [BUCKET bucket unit amount [PRIORITY n] [FROM ms] [TO ms] [FLOOR n] [MARK n] [PERIOD period] [OFFSET minutes] [ZONE zone] [BEGIN n] [AMOUNT n] [ROLLOVER n] [DEBT net|carry|forgive] [ITEM key]...]...",
         reply: REMEMBERED_REPLY,
         codes: &[Invalid, AccountExists, RequestMismatch, Overflow, IdentityExists],
         notes: "A bucket with a PERIOD is refilled to AMOUNT, or to its first credit, when a period begins. PERIOD is none, minute,\n\
@@ -98,7 +98,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         memory: Memory::ForNew,
         summary: "Credits a bucket, after debts of its unit; creates it when UNIT is given and there is none. Amount: available afterwards.",
         term: "refill",
-        grammar: "account txn bucket amount [UNIT unit] [PRIORITY n] [FROM ms] [TO ms|none] [FLOOR n] [PERIOD period] [OFFSET minutes] [ZONE zone] [BEGIN n] [AMOUNT n] [ROLLOVER n] [DEBT net|carry|forgive] [ITEM key]...",
+        grammar: "account txn bucket amount [UNIT unit] [PRIORITY n] [FROM ms] [TO ms|none] [FLOOR n] [MARK n|none] [PERIOD period] [OFFSET minutes] [ZONE zone] [BEGIN n] [AMOUNT n] [ROLLOVER n] [DEBT net|carry|forgive] [ITEM key]...",
         reply: DENIED_AMOUNT_REPLY,
         codes: &[
             Invalid,
@@ -150,9 +150,9 @@ pub(super) const COMMANDS: &[Spec] = &[
         role: Role::Provision,
         arity: -5,
         flags: WRITE,
-        summary: "Changes the priority, validity, floor or allowance of a bucket, or removes an empty one. Amount: available afterwards.",
+        summary: "Changes the priority, validity, floor, mark or allowance of a bucket, or removes an empty one. Amount: available afterwards.",
         term: "change validity, priority, floor, recurring credit",
-        grammar: "account txn bucket ([PRIORITY n] [FROM ms] [TO ms|none] [FLOOR n] [PERIOD period [OFFSET minutes] [ZONE zone] [BEGIN n] [AMOUNT n] [ROLLOVER n] [DEBT net|carry|forgive]] [ITEM key]... [ANYITEM] | REMOVE)",
+        grammar: "account txn bucket ([PRIORITY n] [FROM ms] [TO ms|none] [FLOOR n] [MARK n|none] [PERIOD period [OFFSET minutes] [ZONE zone] [BEGIN n] [AMOUNT n] [ROLLOVER n] [DEBT net|carry|forgive]] [ITEM key]... [ANYITEM] | REMOVE)",
         reply: DENIED_AMOUNT_REPLY,
         codes: &[
             Invalid,
@@ -166,7 +166,9 @@ pub(super) const COMMANDS: &[Spec] = &[
             Overflow,
         ],
         notes: "In another zone no period is refilled twice and none is left out: if a later day has begun in it, that day's\n\
-                refill comes at once. With another PERIOD or BEGIN the present period brings nothing.",
+                refill comes at once. With another PERIOD or BEGIN the present period brings nothing. If less is available than\n\
+                MARK from then on, the event below-mark tells it, at once and then at each crossing; above-mark tells the\n\
+                return. MARK may have any sign.",
         example: "SCUR.BUCKET alice txn-3 main FLOOR -500",
         ..BASE
     },
@@ -455,12 +457,13 @@ pub(super) const COMMANDS: &[Spec] = &[
         summary: "Shows the account: buckets, counters, limits and open sessions in one atomic read.",
         term: "GetMsData, balance query",
         grammar: "account",
-        reply: "map of: status, version, identities, buckets, counters, limits, sessions, bucket_items (only where there are any), former_identities (only where there are any)\n\
+        reply: "map of: status, version, identities, buckets, counters, limits, sessions, bucket_items (only where there are any), bucket_marks (only where there are any), former_identities (only where there are any)\n\
                 identities: array of [kind, value]\n\
                 former_identities: array of [kind, value, forget_at]\n\
                 buckets: array of [id, unit, available, held, floor, priority, valid_from, valid_to] (valid_to nil when none)\n\
                 a bucket with an allowance has one more: [period, zone, amount, refills_at] (zone: minutes ahead of UTC, or a name; refills_at nil when it ends before), and begin and rollover and debt and owed where they are not the usual ones (only begin, where the others are; owed: what refills do not pay)\n\
                 bucket_items: array of [bucket, item] (the items that a bucket is for; one without is for all)\n\
+                bucket_marks: array of [bucket, mark] (buckets that have a mark)\n\
                 counters: array of [id, unit, value, period, resets_at] (resets_at nil for period none), and zone and begin where they are not UTC and the usual one\n\
                 limits: array of [id, unit, item, amount, used, held, left, overrun, period, zone, resets_at] (unit and item nil for open sessions, item nil for all of a unit, resets_at nil if it never does), period as `rolling 5h` or `rate 1m` of those, and begin and burst where a begin is not the usual one, or the burst of a rate is not its amount (begin nil then)\n\
                 sessions: array of [id, version, deadline, opened, active]",

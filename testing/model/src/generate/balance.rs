@@ -1,7 +1,7 @@
 //! The commands with a transaction id of the adversarial runs.
 
 use super::{BUCKETS, Generator};
-use crate::{Op, Pair, key, name};
+use crate::{Op, Pair, Random, key, name};
 use scurry_ledger::{
     Bucket, BucketAttributes, Cycle, DebitedItem, DebtRule, ItemAmount, ItemKey, LimitSubject,
     LimitTerms, Name, NamedZone, Period, PeriodClock, Time, WindowTerms, Zone,
@@ -70,6 +70,7 @@ impl Generator {
         if self.close || self.random.one_in(3) {
             with.floor = Some(self.floor());
         }
+        with.mark = self.mark();
         if self.random.one_in(4) {
             self.allowance(&mut with);
         }
@@ -149,6 +150,20 @@ impl Generator {
             return self.random.pick(&[i64::MIN, i64::MIN + 1, -i64::MAX / 2]);
         }
         if self.random.one_in(40) { 1 } else { self.random.pick(&[-10, -10, -5, -3, -1, 0, 0]) }
+    }
+
+    /// Draws now and then a mark near what buckets have, or its removal. The numbers are apart from the stream, so that
+    /// marks change nothing else in the run of a seed.
+    fn mark(&self) -> Option<Option<i64>> {
+        let mut random = Random::new(!self.random.clone().next_u64());
+        if !random.one_in(3) {
+            return None;
+        }
+        if self.huge && random.one_in(3) {
+            return Some(Some(random.pick(&[i64::MIN, i64::MAX, 0])));
+        }
+        let mark = random.pick(&[-5, 0, 1, 3, 5, 10, 20, 50]);
+        Some((!random.one_in(5)).then_some(mark))
     }
 
     pub(super) fn topup(&mut self, pair: &Pair) -> Op {

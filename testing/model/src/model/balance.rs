@@ -302,6 +302,7 @@ fn change(
     known.from = attributes.valid_from.map_or(known.from, |from| from.0);
     known.to = attributes.valid_to.map_or(known.to, |to| to.map(|to| to.0));
     known.floor = attributes.floor.map_or(known.floor, i128::from);
+    known.mark = attributes.mark.map_or(known.mark, |mark| mark.map(i128::from));
     let (from, to) = (known.from, known.to);
     require(to.is_none_or(|to| to > from), Code::Invalid)?;
     if let Some(period) = attributes.period.filter(|&period| period != Period::None) {

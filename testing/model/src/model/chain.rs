@@ -1,6 +1,6 @@
 //! Section 15: chains.
 
-use super::{Context, Model, ModelResult, Refusal, balance, body, due, limit, session};
+use super::{Context, Model, ModelResult, Refusal, balance, body, due, limit, mark, session};
 use scurry_ledger::{Answer, Code, Command, Limits, Time};
 use std::collections::BTreeMap;
 
@@ -136,6 +136,7 @@ impl Model {
             _ => return Err(Code::Invalid),
         };
         self.told = limit::told(&before, copy.as_ref(), command, now.0);
+        self.crossed = mark::crossed(self.state.as_ref(), copy.as_ref());
         self.state = copy;
         Ok(answer)
     }

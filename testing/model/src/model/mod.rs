@@ -10,6 +10,7 @@ pub(crate) mod calendar;
 mod chain;
 mod due;
 mod limit;
+mod mark;
 mod money;
 mod provision;
 mod session;
@@ -52,6 +53,7 @@ pub struct Model {
     limits: Limits,
     state: Option<State>,
     told: Vec<ReportedThreshold>,
+    crossed: Vec<mark::CrossedMark>,
 }
 
 /// Threshold that a Commit reports: the limit, the percent of its amount, and its used amount.
@@ -67,7 +69,7 @@ struct Context<'a> {
 impl Model {
     /// Creates a model without an account.
     pub fn new(limits: Limits) -> Model {
-        Model { limits, state: None, told: vec![] }
+        Model { limits, state: None, told: vec![], crossed: vec![] }
     }
 
     /// Executes a command at clock time `clock`, and records the changes.
@@ -88,6 +90,7 @@ impl Model {
             Err(Refusal::Reject(code)) => ModelResult::Reject(code),
             Ok(answer) => {
                 self.told = limit::told(&before, copy.as_ref(), command, now);
+                self.crossed = mark::crossed(self.state.as_ref(), copy.as_ref());
                 self.state = copy;
                 ModelResult::Commit(answer)
             }
@@ -120,6 +123,7 @@ impl Model {
             state.version += 1;
             state.changed_at = now;
         }
+        self.crossed = mark::crossed(self.state.as_ref(), copy.as_ref());
         self.state = copy;
         true
     }
@@ -132,6 +136,11 @@ impl Model {
     /// Returns the thresholds that the last Commit of a command reported, sorted by the ids of the limits.
     pub(crate) fn told(&self) -> &[ReportedThreshold] {
         &self.told
+    }
+
+    /// Returns the marks that the last Commit crossed, sorted.
+    pub(crate) fn crossed(&self) -> &[mark::CrossedMark] {
+        &self.crossed
     }
 
     /// Executes `SCUR.CHECK`; None without an account.

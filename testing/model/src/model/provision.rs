@@ -144,6 +144,7 @@ pub(super) fn add_bucket(
         from,
         to,
         floor: floor.into(),
+        mark: attributes.mark.flatten().map(i128::from),
         credited: new.amount.into(),
         refunded: 0,
         consumed: 0,

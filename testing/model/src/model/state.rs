@@ -54,6 +54,7 @@ pub(crate) struct Bucket {
     pub(crate) from: i64,
     pub(crate) to: Option<i64>,
     pub(crate) floor: i128,
+    pub(crate) mark: Option<i128>,
     pub(crate) credited: i128,
     pub(crate) refunded: i128,
     pub(crate) consumed: i128,

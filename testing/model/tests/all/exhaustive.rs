@@ -147,9 +147,12 @@ fn topup_new(txn: &str, bucket: &str, amount: i64, with: BucketAttributes) -> Op
     Op::TopUp { txn, bucket, amount, unit, with, keys: vec![] }
 }
 
-/// Returns an account with two buckets of one unit: 2 that end at +3, and 1 with a floor of -1.
+/// Returns an account with two buckets of one unit: 2 that end at +3, with a mark of 1, and 1 with a floor of -1 and a
+/// mark of 0.
 fn two_buckets() -> Vec<Op> {
-    vec![Op::create(&[]), topup_new("x", "a", 2, ending(3)), topup_new("y", "b", 1, with_floor(-1))]
+    let a = BucketAttributes { mark: Some(Some(1)), ..ending(3) };
+    let b = BucketAttributes { mark: Some(Some(0)), ..with_floor(-1) };
+    vec![Op::create(&[]), topup_new("x", "a", 2, a), topup_new("y", "b", 1, b)]
 }
 
 fn ops(ops: Vec<Op>) -> Vec<Letter<CommandOrTick>> {

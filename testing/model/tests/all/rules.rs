@@ -9,6 +9,7 @@ mod duplicates;
 mod former_identities;
 mod late_use;
 mod limits;
+mod marks;
 mod order;
 mod sessions;
 mod spans;

@@ -139,8 +139,10 @@ pub(crate) fn every_op() -> Change {
         valid_from: Time(i64::MIN),
         valid_to: Some(AT.plus_ms(86_400_000)),
         floor: -500,
+        mark: Some(-300),
     };
-    let short = BucketTerms { priority: 100, valid_from: Time(0), valid_to: None, floor: 0 };
+    let short =
+        BucketTerms { priority: 100, valid_from: Time(0), valid_to: None, floor: 0, mark: None };
     let of_item = |key| LimitSubject::Units { unit: name("octets"), item: Some(key) };
     let a_day = Cycle::fixed(Period::Day, -90);
     let mut ops = vec![
@@ -259,6 +261,8 @@ pub(crate) fn every_op() -> Change {
         Op::CountUse { limit: LimitAt(15), used: 300, overrun: 0 },
         Op::UncountUse { limit: LimitAt(0), part: 0, amount: i64::MAX },
         Op::ReachThreshold { limit: name("a-day"), percent: 80, used: 81, amount: 100 },
+        Op::CrossMark { bucket: BucketNo(7), mark: 300, is_below: true },
+        Op::CrossMark { bucket: BucketNo(u16::MAX), mark: -1, is_below: false },
         bury("denied", denied),
         deny(Cause::Balance),
         deny(by_limit),

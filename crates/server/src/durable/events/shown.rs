@@ -126,6 +126,11 @@ fn about<'f>(fields: &mut Fields<'f>, found: &Found<'f>) {
             fields.number("available", found.balance.map_or(0, |balance| balance.available));
             fields.number("held", found.balance.map_or(0, |balance| balance.held));
         }
+        Event::BelowMark { bucket: number, mark } | Event::AboveMark { bucket: number, mark } => {
+            bucket(fields, named(found), Some(*number));
+            fields.number("available", found.balance.map_or(0, |balance| balance.available));
+            fields.number("mark", *mark);
+        }
         Event::CounterSet { id, unit, value } => {
             fields.bytes("counter", id.as_bytes());
             fields.bytes("unit", unit.as_bytes());
@@ -209,6 +214,9 @@ fn terms(fields: &mut Fields<'_>, terms: &BucketTerms) {
         None => fields.nothing("valid_to"),
     }
     fields.number("floor", terms.floor);
+    if let Some(mark) = terms.mark {
+        fields.number("mark", mark);
+    }
 }
 
 /// Fields of an event that is being put together.
