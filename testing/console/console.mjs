@@ -10,10 +10,12 @@
 //        node console.mjs BASE PROFILE statement '{"account": ..., "newest": [...], "entries": ..., "oldest": [...], "log": ...}'
 //        node console.mjs BASE PROFILE no-statement '{"account": ..., "why": ...}'
 //        node console.mjs BASE PROFILE change '{"clerk": TOKEN, "reader": TOKEN, "account": ..., "odd": ...}'
+//        node console.mjs BASE PROFILE clerk '{"clerk": TOKEN, "reader": TOKEN, "listed": [...], "odd": ..., "holds": [...], "csv": ...}'
 //        node console.mjs BASE PROFILE group '{"state": ..., "lose": ..., "nodes": {"ADDRESS": [...]}}'
 //        node console.mjs BASE PROFILE diameter '{"HOST": [...]}'
 //        node console.mjs BASE PROFILE nchf '{"consumers": [...], "failed": [...], "notices": "..."}'
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import path from "node:path";
 
@@ -23,7 +25,7 @@ const shots = process.env.CONSOLE_SHOTS;
 // The library lies where scripts/install-tools.sh has put it.
 const { chromium } = createRequire(path.join(process.env.CONSOLE_LIBRARIES, "x"))("playwright-core");
 // A machine that does other things too may be slow: nothing here is a measurement.
-const PATIENCE = 120_000;
+const PATIENCE = Number(process.env.CONSOLE_PATIENCE ?? 120_000);
 
 const browser = await chromium.launchPersistentContext(profile, {
   executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
@@ -395,7 +397,7 @@ async function statement(want) {
   await found.getByText("Reading the log…").waitFor();
   reading();
   const table = found.getByRole("region", { name: "What has happened", exact: true });
-  const lines = () => table.locator("tbody tr").evaluateAll(all => all.map(line => [...line.cells].slice(1).map(cell => cell.textContent)));
+  const lines = () => table.locator("tbody tr").evaluateAll(all => all.map(line => [...line.cells].slice(1, 8).map(cell => cell.textContent)));
   const how = page.locator("#happened > [role=status]");
   const newer = found.getByRole("button", { name: "Newer", exact: true }), older = found.getByRole("button", { name: "Older", exact: true });
   await table.waitFor();
@@ -442,11 +444,12 @@ async function change(want) {
     await page.locator("#signin-form").waitFor({ state: "hidden" });
   };
   const found = page.locator("#found"), dialog = page.getByRole("dialog"), open = page.locator("#open");
+  const form = found.getByRole("form", { name: "Top up or adjust", exact: true });
   const goOn = async (what, bucket, amount) => {
-    await found.getByRole("combobox", { name: "What", exact: true }).selectOption(what);
-    await found.getByRole("combobox", { name: "Bucket", exact: true }).selectOption(bucket);
-    await found.getByRole("textbox", { name: "Amount", exact: true }).fill(amount);
-    await found.getByRole("button", { name: "Continue…" }).click();
+    await form.getByRole("combobox", { name: "What", exact: true }).selectOption(what);
+    await form.getByRole("combobox", { name: "Bucket", exact: true }).selectOption(bucket);
+    await form.getByRole("textbox", { name: "Amount", exact: true }).fill(amount);
+    await form.getByRole("button", { name: "Continue…" }).click();
   };
   const available = async bucket => {
     const cells = await found.getByRole("region", { name: "Buckets", exact: true }).locator("tr", { has: page.getByRole("rowheader", { name: bucket, exact: true }) }).locator("td").allInnerTexts();
@@ -489,7 +492,7 @@ async function change(want) {
   // Pressed twice, done once.
   await goOn("Top up", "main", "250");
   const first = await fact("Transaction");
-  assert.match(first, /^console-[0-9a-f]{32}$/);
+  assert.match(first, /^console:clerk:[0-9a-f]{32}$/);
   await twice("Top up by +250 cent");
   await said("Done: 1,250 cent available afterwards.");
   assert.deepEqual(asked.splice(0), [first]);
@@ -598,6 +601,248 @@ async function change(want) {
   return { available: await available("main") };
 }
 
+// A clerk looks after accounts: lists, holds, and each act; then a reader sees what it may.
+async function clerk(want) {
+  const sign = async token => {
+    await page.locator("#signin-form").waitFor({ state: "visible" });
+    await page.locator("#secret").fill(token);
+    await page.keyboard.press("Enter");
+    await page.locator("#signin-form").waitFor({ state: "hidden" });
+    await page.locator("#lookup").waitFor({ state: "visible" });
+  };
+  const found = page.locator("#found"), dialog = page.getByRole("dialog");
+  const fact = name => dialog.locator("dt", { hasText: new RegExp(`^${name}$`) }).locator("xpath=following-sibling::dd[1]").innerText();
+  const said = text => dialog.getByRole("status").filter({ hasText: text }).waitFor();
+  const button = name => dialog.getByRole("button", { name, exact: true });
+  const twice = name => button(name).evaluate(pressed => { pressed.click(); pressed.click(); });
+  const close = async () => { await button("Close").click(); await dialog.waitFor({ state: "hidden" }); };
+  const cells = region => page.getByRole("region", { name: region, exact: true }).locator("tbody tr").evaluateAll(all => all.map(line => [...line.cells].map(cell => cell.textContent)));
+  const bucket = async () => (await cells("Buckets"))[0].slice(2, 4);
+  const now = (...amounts) => until(`${amounts}`, bucket, shown => JSON.stringify(shown) === JSON.stringify(amounts));
+  const form = name => found.getByRole("form", { name, exact: true });
+  const asked = [];
+  page.on("request", request => { if (request.method() !== "GET") asked.push([request.method(), new URL(request.url()).pathname, request.headers()["idempotency-key"]]); });
+  const ids = [];
+  // What was asked for since the last look: once, under the user's name.
+  const once = (method, path) => {
+    const [[how, where, id], ...more] = asked.splice(0);
+    assert.deepEqual([how, where, more], [method, path, []]);
+    assert.match(id, /^console:clerk:[0-9a-f]{32}$/);
+    ids.push(id);
+  };
+  const noMarkup = async () => assert.equal(await page.locator("main script, main b, main img, dialog b").count(), 0, "what the store says is never markup");
+
+  await page.goto(base);
+  await sign(want.clerk);
+  // Pages of a list, by the begin of ids, forth and back.
+  const how = page.locator("#list-how");
+  await page.locator("#list-prefix").fill("list-");
+  await page.keyboard.press("Enter");
+  const seen = [];
+  for (let number = 1; ; number++) {
+    await until(`page ${number}`, () => how.textContent(), text => text.startsWith(`Page ${number}: `) || text === "No more accounts.");
+    const lines = /^Page/.test(await how.textContent()) ? await cells("List of accounts") : [];
+    seen.push(...lines.map(line => line[0]));
+    for (const line of lines) assert.deepEqual(line.slice(1), ["active", "main: 0.07 USD", "0"]);
+    const next = page.locator("#list-turns").getByRole("button", { name: "Next" });
+    if (!await next.count()) break;
+    await next.click();
+  }
+  assert.deepEqual(seen.sort(), want.listed);
+  await page.locator("#list-turns").getByRole("button", { name: "Back" }).click();
+  await until("a page before", () => how.textContent(), text => text.startsWith("Page "));
+  await page.locator("#list-prefix").fill("none-has-this");
+  await page.keyboard.press("Enter");
+  await until("none", () => how.textContent(), text => text === "No account matches.");
+  await page.locator("#list-prefix").fill(want.odd.slice(0, 3));
+  await page.locator("#list-form button").click();
+  await until("the odd account", () => how.textContent(), text => text.startsWith("Page 1: 1 account,"));
+  await page.getByRole("region", { name: "List of accounts" }).getByRole("button", { name: want.odd, exact: true }).click();
+  await found.getByRole("heading", { name: `${want.odd}: active` }).waitFor();
+  await noMarkup();
+  await shot("accounts");
+
+  // Open holds by unit and by age, the oldest first; one is released. Cancelled, nothing is asked for.
+  const holdsHow = page.locator("#holds-how");
+  const holds = async (unit, age, says) => {
+    await page.locator("#holds-unit").fill(unit);
+    await page.locator("#holds-age").fill(age);
+    await page.locator("#holds-form button").click();
+    await until(says, () => holdsHow.textContent(), text => text.includes("Looked at all") && text.includes(says));
+  };
+  await holds("", "", "3 sessions hold 700.00 USD, 3 cent.");
+  assert.deepEqual((await cells("Open holds")).map(line => line.slice(0, 3)), want.holds);
+  await noMarkup();
+  await shot("holds");
+  await holds("cent", "0", "1 session holds 3 cent.");
+  await holds("", "1", "no hold matches.");
+  await holds("USD", "", "2 sessions hold 700.00 USD.");
+  const stuck = page.getByRole("region", { name: "Open holds", exact: true }).locator("tr", { has: page.getByRole("rowheader", { name: "alice", exact: true }) });
+  await stuck.getByRole("button", { name: "Release…" }).click();
+  await button("Cancel").waitFor();
+  assert.equal(await dialog.getByRole("heading").innerText(), "Release session s-1 of alice");
+  assert.deepEqual([await fact("Goes back"), await page.evaluate(() => document.activeElement.id)], ["500.00 USD", "sure-close"]);
+  await shot("release");
+  await page.keyboard.press("Escape");
+  await dialog.waitFor({ state: "hidden" });
+  assert.deepEqual(asked, []);
+  await stuck.getByRole("button", { name: "Release…" }).press("Enter");
+  await button("Release").waitFor();
+  await twice("Release");
+  await said("Done.");
+  once("DELETE", "/v1/accounts/alice/sessions/s-1");
+  await close();
+  await until("it is gone", () => holdsHow.textContent(), text => text.includes("1 session holds 200.00 USD."));
+  await found.getByRole("heading", { name: "alice: active" }).waitFor();
+  await now("998.00", "0.00");
+  // A session that has ended meanwhile.
+  await page.evaluate(([path, id]) => fetch(path, { method: "DELETE", headers: { Authorization: credentials, "Idempotency-Key": id } }), [`/v1/accounts/${encodeURIComponent(want.odd)}/sessions/${encodeURIComponent(want.oddSession)}`, "another"]);
+  asked.length = 0;
+  await page.getByRole("region", { name: "Open holds", exact: true }).getByRole("button", { name: "Release…" }).click();
+  await until("it has ended", () => page.locator("#sure-said").innerText(), text => text === `The session ${want.oddSession} has ended meanwhile.`);
+  await close();
+
+  // Suspend and activate.
+  await found.getByRole("button", { name: "Suspend…" }).click();
+  await twice("Suspend");
+  await said("Done.");
+  once("PUT", "/v1/accounts/alice/status");
+  await close();
+  await found.getByRole("heading", { name: "alice: suspended" }).waitFor();
+  await found.getByRole("button", { name: "Activate…" }).click();
+  await button("Activate").click();
+  await said("Done.");
+  once("PUT", "/v1/accounts/alice/status");
+  await close();
+  await found.getByRole("heading", { name: "alice: active" }).waitFor();
+
+  // A part of a debit goes back, then the rest of it.
+  const refund = async (amount, says) => {
+    await found.getByRole("region", { name: "What has happened", exact: true }).getByRole("button", { name: "Refund…" }).last().click();
+    await form("Refund a debit").getByRole("textbox").last().fill(amount);
+    await form("Refund a debit").getByRole("button").click();
+    if (says) await form("Refund a debit").getByRole("status").filter({ hasText: says }).waitFor();
+  };
+  await refund("0.505", "0.505 is no amount: say USD with at most 2 decimals above 0");
+  await refund("2.01", "2.01 is too much: 2.00 USD of it are left.");
+  await refund("0.50");
+  assert.deepEqual([await fact("Debit"), await fact("Debited"), await fact("Goes back")], ["order-1", "2.00 USD", "0.50 USD"]);
+  await twice("Refund 0.50 USD");
+  await said("Done: 0.50 USD refunded.");
+  once("POST", "/v1/accounts/alice/refunds");
+  await close();
+  await now("998.50", "0.00");
+  await refund("");
+  await twice("Refund 1.50 USD");
+  await said("Done: 1.50 USD refunded.");
+  once("POST", "/v1/accounts/alice/refunds");
+  await close();
+  await now("1,000.00", "0.00");
+  await refund("", "All of this debit was refunded already.");
+
+  // A limit is set, changed and removed.
+  const limit = async (unit, amount, period) => {
+    await form("Set a limit").getByRole("textbox", { name: "Limit", exact: true }).fill("a-day");
+    await form("Set a limit").getByRole("textbox", { name: /^Unit/ }).fill(unit);
+    await form("Set a limit").getByRole("textbox", { name: "Amount", exact: true }).fill(amount);
+    await form("Set a limit").getByRole("combobox").selectOption(period);
+    await form("Set a limit").getByRole("button").click();
+  };
+  await limit("USD", "20.5", "day");
+  await twice("Set to 20.50 USD");
+  await said("Done");
+  once("PUT", "/v1/accounts/alice/limits/a-day");
+  await close();
+  await until("the limit", () => cells("Limits"), lines => JSON.stringify(lines[0]?.slice(0, 3)) === '["a-day","USD","20.50"]' && lines[0][7] === "day");
+  await limit("USD", "30", "as it is, or none");
+  assert.deepEqual([await fact("Amount now"), await fact("Period")], ["20.50", "day"]);
+  await button("Set to 30.00 USD").click();
+  await said("Done");
+  once("PUT", "/v1/accounts/alice/limits/a-day");
+  await close();
+  await until("the limit", () => cells("Limits"), lines => lines[0]?.[2] === "30.00" && lines[0][7] === "day");
+  await found.getByRole("region", { name: "Limits", exact: true }).getByRole("button", { name: "Remove…" }).click();
+  await twice("Remove");
+  await said("Done");
+  once("DELETE", "/v1/accounts/alice/limits/a-day");
+  await close();
+  await until("no limit", () => found.getByRole("region", { name: "Limits", exact: true }).count(), count => count === 0);
+
+  // Decimals: exactly, above 53 bits and below 0.
+  const change = async (what, amount) => {
+    await form("Top up or adjust").getByRole("combobox", { name: "What", exact: true }).selectOption(what);
+    await form("Top up or adjust").getByRole("textbox", { name: "Amount", exact: true }).fill(amount);
+    await form("Top up or adjust").getByRole("button").click();
+  };
+  for (const amount of ["0.001", "1,5", "1e2", "92233720368547758.08", "."]) {
+    await change("Top up", amount);
+    await form("Top up or adjust").getByText(`${amount} is no amount`).waitFor();
+  }
+  await change("Adjust", "-1000.05");
+  assert.deepEqual([await fact("Amount"), await fact("Afterwards")], ["-1,000.05 USD", "-0.05 USD, if nothing else happens meanwhile"]);
+  await button("Adjust by -1,000.05 USD").click();
+  await said("Done: -0.05 USD available afterwards.");
+  once("POST", "/v1/accounts/alice/adjustments");
+  await close();
+  await now("-0.05", "0.00");
+  await change("Top up", "90071992547409.98");
+  await button("Top up by +90,071,992,547,409.98 USD").click();
+  await said("Done: 90,071,992,547,409.93 USD available afterwards.");
+  once("POST", "/v1/accounts/alice/top-ups");
+  await close();
+  await now("90,071,992,547,409.93", "0.00");
+  const happened = await found.getByRole("region", { name: "What has happened", exact: true }).innerText();
+  for (const id of ids) assert.ok(happened.includes(`${id}, user clerk`), `${id} in ${happened}`);
+  for (const [text, behind] of await page.evaluate(colours)) assert.ok(contrast(text, behind) >= 4.5, `${text} on ${behind}`);
+  assert.deepEqual(await page.evaluate(misaligned), []);
+  await whole("account");
+
+  // The statement as a file, with what a spreadsheet would compute.
+  const csv = async account => {
+    await lookUp(account);
+    const file = page.waitForEvent("download");
+    await form("Statement as CSV").getByRole("button").click();
+    const download = await file;
+    await form("Statement as CSV").locator("xpath=..").getByText(`${download.suggestedFilename()}: `).waitFor();
+    return [download.suggestedFilename(), await readFile(await download.path(), "utf8")];
+  };
+  const [name, statement] = await csv("formulas");
+  assert.equal(name, "formulas.csv");
+  assert.deepEqual(statement.replaceAll(/^20[0-9-]+T[0-9:.]+Z/gm, "TIME"), want.csv);
+  await form("Statement as CSV").locator("input[type=date]").last().fill("2001-01-01");
+  await form("Statement as CSV").locator("input[type=date]").first().fill("2001-01-02");
+  await form("Statement as CSV").getByRole("button").click();
+  await found.getByText("The last day is before the first one.").waitFor();
+  const own = await csv("alice");
+  assert.ok(own[1].includes(`,session-released,,,,,,,,${ids[0]},clerk,s-1,,`), own[1]);
+  assert.ok(own[1].includes("refunded,main,USD,0.50,0.50,0.00,998.50,0.00,console:clerk:"), own[1]);
+  assert.ok(own[1].includes("voided,main,USD,1000.05,-1000.05,0.00,-0.05,0.00,console:clerk:"), own[1]);
+  // Lines are the same as by the other functions of a calendar, in each zone.
+  for (const [text, isUtc, after, time] of [["2026-03-29", true, 0, Date.UTC(2026, 2, 29)], ["2026-12-31", true, 1, Date.UTC(2027, 0, 1)]])
+    assert.equal(await page.evaluate(([text, isUtc, after]) => dayBegin(text, isUtc, after), [text, isUtc, after]), time);
+
+  // A reader sees no act, and the server refuses in any case.
+  await page.evaluate(() => sessionStorage.clear());
+  await page.reload();
+  await sign(want.reader);
+  await lookUp("bob");
+  await page.locator("#holds-form button").click();
+  await page.getByRole("region", { name: "Open holds", exact: true }).waitFor();
+  assert.deepEqual(await page.getByRole("button", { name: /^(Release|Suspend|Activate|Refund|Remove)/ }).allInnerTexts(), []);
+  assert.equal(await form("Set a limit").count() + await form("Refund a debit").count(), 0);
+  const refused = await page.evaluate(async () => {
+    const ask = async (method, path, body, id) => {
+      const headers = { Authorization: credentials, "Idempotency-Key": id, ...(body ? { "Content-Type": "application/json" } : {}) };
+      return (await fetch(path, { method, headers, body })).status;
+    };
+    const id = `console:reader:${random()}`;
+    return [await ask("DELETE", "/v1/accounts/bob/sessions/call", null, id), await ask("PUT", "/v1/accounts/bob/status", '{"status":"suspended"}', id),
+      await ask("POST", "/v1/accounts/bob/refunds", '{"debit":"x"}', id), await ask("DELETE", "/v1/accounts/bob/limits/x", null, id)];
+  });
+  assert.deepEqual(refused, [403, 403, 403, 403]);
+  return { ids };
+}
+
 // A group as one of its nodes shows it: what may be lost and why, and a line for each node.
 async function group(want) {
   await page.goto(base);
@@ -663,7 +908,7 @@ async function nchf(want) {
 }
 
 try {
-  const found = await { figures: () => figures(JSON.parse(told)), signin: () => signin(told), nodes: () => nodes(told, more), lookup: () => lookup(told), identities: () => identities(JSON.parse(told)), change: () => change(JSON.parse(told)), statement: () => statement(JSON.parse(told)), "no-statement": () => noStatement(JSON.parse(told)), group: () => group(JSON.parse(told)), diameter: () => diameter(JSON.parse(told)), nchf: () => nchf(JSON.parse(told)) }[task]();
+  const found = await { figures: () => figures(JSON.parse(told)), signin: () => signin(told), nodes: () => nodes(told, more), lookup: () => lookup(told), identities: () => identities(JSON.parse(told)), change: () => change(JSON.parse(told)), clerk: () => clerk(JSON.parse(told)), statement: () => statement(JSON.parse(told)), "no-statement": () => noStatement(JSON.parse(told)), group: () => group(JSON.parse(told)), diameter: () => diameter(JSON.parse(told)), nchf: () => nchf(JSON.parse(told)) }[task]();
   assert.deepEqual(faults, []);
   console.log(JSON.stringify(found));
 } finally {

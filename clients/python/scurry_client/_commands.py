@@ -1706,16 +1706,18 @@ def terminate(
     return Command(tuple(words), Answer.read, True)
 
 
-def release(account: str, session: str, *, cancel: bool = False) -> Command[Answer]:
+def release(account: str, session: str, *, cancel: bool = False, txn: str | None = None) -> Command[Answer]:
     """Closes a session and releases all that it holds; nothing is debited.
 
-    Answers besides OK: INVALID, UNKNOWN_ACCOUNT, UNKNOWN_SESSION, NOT_APPLICABLE, BUSY.
+    Answers besides OK: INVALID, UNKNOWN_ACCOUNT, UNKNOWN_SESSION, REQUEST_MISMATCH, NOT_APPLICABLE, BUSY.
     """
     words: list[Word] = ["SCUR.RELEASE"]
     words += [account]
     words += [session]
     if cancel:
         words.append("CANCEL")
+    if txn is not None:
+        words += ["TXN", txn]
     return Command(tuple(words), Answer.read, True)
 
 

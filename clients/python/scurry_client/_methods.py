@@ -309,9 +309,9 @@ class SyncCommands:
             )
         )
 
-    def release(self, account: str, session: str, *, cancel: bool = False) -> Answer:
+    def release(self, account: str, session: str, *, cancel: bool = False, txn: str | None = None) -> Answer:
         """Closes a session and releases all that it holds; nothing is debited."""
-        return self.run(commands.release(account, session, cancel=cancel))
+        return self.run(commands.release(account, session, cancel=cancel, txn=txn))
 
     def chain(self, *links: Command[Any]) -> ChainAnswer:
         """Commands on several accounts that are all carried out or none."""
@@ -714,9 +714,16 @@ class AsyncCommands:
             )
         )
 
-    async def release(self, account: str, session: str, *, cancel: bool = False) -> Answer:
+    async def release(
+        self,
+        account: str,
+        session: str,
+        *,
+        cancel: bool = False,
+        txn: str | None = None,
+    ) -> Answer:
         """Closes a session and releases all that it holds; nothing is debited."""
-        return await self.run(commands.release(account, session, cancel=cancel))
+        return await self.run(commands.release(account, session, cancel=cancel, txn=txn))
 
     async def chain(self, *links: Command[Any]) -> ChainAnswer:
         """Commands on several accounts that are all carried out or none."""

@@ -1,7 +1,7 @@
 //! `scurry http`: the HTTP door to charging and to nodes of entities.
 
 use crate::log::Log;
-use crate::option_values::{Address, Level, Number};
+use crate::option_values::{Address, Level, Number, UnitDecimal};
 use crate::reload::{Hangups, read_certificates, tell_of_users, warn_of_certificates};
 use crate::serve::{Clients, NodeNumber, read, reload_nchf};
 use crate::size::Size;
@@ -96,6 +96,11 @@ pub(crate) struct Http {
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     hosts: Vec<String>,
 
+    /// Decimals of units, with which the console shows and reads amounts: USD=2 shows 1234 as 12.34. Amounts in
+    /// requests and answers stay whole numbers
+    #[arg(long, value_name = "UNIT=N,...", value_delimiter = ',')]
+    unit_decimals: Vec<UnitDecimal>,
+
     /// Listen on addresses beyond this machine although this door does not authenticate clients
     #[arg(long)]
     allow_open_access: bool,
@@ -155,6 +160,7 @@ impl Http {
             open_access_option: "--allow-open-access",
             hosts: self.hosts.clone(),
             hosts_option: "--hosts",
+            unit_decimals: UnitDecimal::table(&self.unit_decimals)?,
         })
     }
 

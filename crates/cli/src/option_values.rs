@@ -1,9 +1,12 @@
 //! Types of option values, read from a command line or a settings file. Each type accepts one kind of text, and its
 //! errors say what is allowed.
 
+use anyhow::{Result, ensure};
 use clap::ValueEnum;
+use scurry_ledger::Name;
 use scurry_server::{Durability, LostGroup};
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::marker::PhantomData;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
@@ -155,6 +158,49 @@ impl FromStr for LostGroupName {
     }
 }
 
+/// Decimals of a unit: `USD=2`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct UnitDecimal {
+    unit: Name,
+    decimals: u8,
+}
+
+impl UnitDecimal {
+    /// Most decimals of a unit: an amount of 64 bits has 19 digits.
+    const MAX: u8 = 18;
+    /// Most units with decimals.
+    const UNITS_MAX: usize = 1_000;
+
+    /// Returns the decimals of the units by their names.
+    pub(crate) fn table(all: &[UnitDecimal]) -> Result<BTreeMap<String, u8>> {
+        let max = UnitDecimal::UNITS_MAX;
+        ensure!(all.len() <= max, "--unit-decimals names more than {max} units");
+        let mut table = BTreeMap::new();
+        for UnitDecimal { unit, decimals } in all {
+            let unit = unit.as_str().to_owned();
+            ensure!(!table.contains_key(&unit), "--unit-decimals names {unit} twice");
+            table.insert(unit, *decimals);
+        }
+        Ok(table)
+    }
+}
+
+impl FromStr for UnitDecimal {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<UnitDecimal, String> {
+        let max = UnitDecimal::MAX;
+        let wrong = || {
+            format!("{text:?} is no unit with its decimals: write UNIT=0 to UNIT={max}, as USD=2")
+        };
+        let (unit, decimals) = text.rsplit_once('=').ok_or_else(wrong)?;
+        let unit = Name::new(unit.as_bytes()).ok_or_else(wrong)?;
+        let is_digits = decimals.bytes().all(|byte| byte.is_ascii_digit());
+        let decimals = decimals.parse().ok().filter(|&decimals| is_digits && decimals <= max);
+        Ok(UnitDecimal { unit, decimals: decimals.ok_or_else(wrong)? })
+    }
+}
+
 /// Level of the log on stderr.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Level(pub(crate) LevelFilter);
@@ -220,6 +266,7 @@ deserialize_from_text! {
     [] Level;
     [] NodeName;
     [] LostGroupName;
+    [] UnitDecimal;
     [] Mode;
     [T: TryFrom<u64>, const LEAST: u64, const MOST: u64] Number<T, LEAST, MOST>;
 }
@@ -347,6 +394,19 @@ mod tests {
             let expected = "is not a log level: use off, error, warn, info, debug or trace";
             assert_eq!(said::<Level>(text), Some(format!("{text:?} {expected}")));
         }
+        for text in ["", "USD", "USD=", "=2", "USD=19", "USD=-1", "USD=+2", "USD=2.0", "U S=2"] {
+            let expected =
+                format!("{text:?} is no unit with its decimals: write UNIT=0 to UNIT=18, as USD=2");
+            assert_eq!(said::<UnitDecimal>(text), Some(expected));
+        }
+        let table = |texts: &[&str]| {
+            let all: Vec<_> = texts.iter().map(|text| text.parse().expect(text)).collect();
+            UnitDecimal::table(&all).map_err(|error| error.to_string())
+        };
+        let expected = BTreeMap::from([("USD".to_owned(), 2), ("a=b".to_owned(), 18)]);
+        assert_eq!(table(&["USD=2", "a=b=18"]), Ok(expected));
+        let twice = "--unit-decimals names USD twice".to_owned();
+        assert_eq!(table(&["USD=2", "USD=3"]), Err(twice));
         let expected = "\"sync\" is not a durability: use none, write or fsync".to_owned();
         assert_eq!(said::<Mode>("sync"), Some(expected));
         assert_eq!("256".parse::<Threads>(), Ok(Number(256)));

@@ -128,8 +128,13 @@ impl<'n> NeededParts<'n> {
             Command::Carry(
                 TransferStep::Receive { receipt, .. } | TransferStep::Forget { receipt },
             ) => needed.transactions.to_mut().push(receipt),
-            Command::Carry(TransferStep::Settle { id } | TransferStep::Conclude { id, .. })
-            | Command::Release { session: id, .. } => needed.sessions.to_mut().push(id),
+            Command::Carry(TransferStep::Settle { id } | TransferStep::Conclude { id, .. }) => {
+                needed.sessions.to_mut().push(id)
+            }
+            Command::Release { session, txn, .. } => {
+                needed.sessions.to_mut().push(session);
+                needed.transactions.to_mut().extend(*txn);
+            }
             Command::Refund { txn, debit, .. } | Command::RefundItems { txn, debit, .. } => {
                 needed.transactions.to_mut().extend([*txn, *debit]);
             }

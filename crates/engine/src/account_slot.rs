@@ -192,7 +192,7 @@ pub trait AccountSlot {
         let makes_room = matches!(
             command,
             Command::Terminate(_)
-                | Command::Release { .. }
+                | Command::Release { txn: None, .. }
                 | Command::Status { txn: None, .. }
                 | Command::Delete { .. }
         ) && !change.ops.iter().any(|op| matches!(op, Op::NoteLate(_)));

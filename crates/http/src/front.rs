@@ -2,6 +2,7 @@
 //! paths and methods.
 
 use crate::bounds::{ALPN_HTTP1, ALPN_HTTP2};
+use crate::console::{self, UnitDecimals};
 use crate::form;
 use crate::options;
 use crate::problem::Problem;
@@ -9,7 +10,7 @@ use crate::start_error::StartError;
 use crate::traffic::{self, DoorMetrics};
 use axum::Router;
 use axum::extract::Request;
-use axum::http::{StatusCode, header};
+use axum::http::StatusCode;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::IntoResponse;
 use axum::routing::get;
@@ -19,12 +20,6 @@ use scurry_tls::{Certificates, TlsSettings};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
-
-const CONSOLE: &str = include_str!("console.html");
-
-/// The console page is self-contained, and may connect to this door alone.
-const CONSOLE_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; \
-     img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /// Address, users and limits of a door.
 #[derive(Clone, Debug)]
@@ -49,6 +44,8 @@ pub struct DoorSettings {
     pub hosts: Vec<String>,
     /// Name of the option that sets `hosts`, for messages.
     pub hosts_option: &'static str,
+    /// Decimals of units, for the console.
+    pub unit_decimals: UnitDecimals,
 }
 
 /// TLS of a door.
@@ -92,7 +89,7 @@ pub fn routes(
     hint: impl Fn(&str) -> &'static str + Clone + Send + Sync + 'static,
     traffic: &Arc<DoorMetrics>,
 ) -> Router {
-    own.route("/", get(console))
+    own.merge(console::routes())
         .route("/healthz", get(|| async { "ok\n" }))
         .fallback(move |request: Request| {
             let path = request.uri().path();
@@ -108,17 +105,4 @@ pub fn routes(
         })
         .layer(from_fn(form::check))
         .layer(from_fn_with_state(Arc::clone(traffic), traffic::count))
-}
-
-/// `/`: the console, one page that shows the metrics live. It holds no data itself, so loading it needs no credentials;
-/// the requests that it sends do.
-async fn console() -> impl IntoResponse {
-    let headers = [
-        (header::CONTENT_TYPE, "text/html; charset=utf-8"),
-        (header::CONTENT_SECURITY_POLICY, CONSOLE_POLICY),
-        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-        (header::REFERRER_POLICY, "no-referrer"),
-        (header::CACHE_CONTROL, "no-cache"),
-    ];
-    (headers, CONSOLE)
 }

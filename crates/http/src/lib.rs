@@ -8,6 +8,8 @@ mod client;
 mod client_errors;
 mod clock;
 mod connection;
+mod console;
+pub mod console_user;
 mod door;
 pub mod door_codes;
 mod fault;
@@ -32,6 +34,7 @@ mod write_timeout;
 
 pub use body::read_body;
 pub use clock::now;
+pub use console::UnitDecimals;
 pub use door::{Door, Opening};
 pub use fault::{FaultLocation, field_problem};
 pub use front::DoorSettings;

@@ -140,6 +140,8 @@ pub enum Command<'a> {
     Release {
         /// Session id.
         session: &'a [u8],
+        /// Transaction id, if the command is to be remembered.
+        txn: Option<&'a [u8]>,
         /// Whether a session that is not known ends too.
         cancel: bool,
     },

@@ -173,7 +173,9 @@ fn run(draft: &mut Draft<'_>, command: &Command<'_>) -> Step<Outcome> {
         Command::Reserve(request) => session::reserve(draft, request, body),
         Command::Update(request) => session::update(draft, request, body),
         Command::Terminate(request) => session::terminate(draft, request, body),
-        Command::Release { session, cancel } => session::release(draft, session, *cancel),
+        Command::Release { session, txn, cancel } => {
+            session::release(draft, (session, *txn), *cancel, body)
+        }
     }
 }
 

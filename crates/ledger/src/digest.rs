@@ -309,7 +309,7 @@ fn digest(command: &Command<'_>) -> u64 {
         | Command::Status { txn: None, .. }
         | Command::Delete { .. }
         | Command::Carry(_)
-        | Command::Release { .. } => return 0,
+        | Command::Release { txn: None, .. } => return 0,
         Command::Create(create) => {
             words.begin(10, create.status as u64);
             identities(words, create.identities);
@@ -326,6 +326,10 @@ fn digest(command: &Command<'_>) -> u64 {
         Command::Status { status, identities: given, .. } => {
             words.begin(11, *status as u64);
             identities(words, given);
+        }
+        Command::Release { session, cancel, .. } => {
+            words.begin(17, u64::from(*cancel));
+            words.bytes(session);
         }
         Command::TopUp { bucket, amount, unit, attributes, keys, .. } => {
             let options = attribute_bits(attributes) | u64::from(unit.is_some()) << 8;

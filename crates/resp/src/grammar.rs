@@ -442,13 +442,17 @@ fn release<'s, 'a: 's>(
     _: &'s mut Scratch<'a>,
 ) -> Result<Command<'s>, Fault<'a>> {
     let session = options.id("session")?;
-    let cancel = match options.next() {
-        None => false,
-        Some(word) if is(word, b"cancel") => true,
-        Some(other) => return Err(Fault::Unexpected(other)),
-    };
-    options.end()?;
-    Ok(Command::Release { session, cancel })
+    let (mut cancel, mut txn) = (None, None);
+    while let Some(keyword) = options.next() {
+        if is(keyword, b"cancel") {
+            once(&mut cancel, "cancel", true)?;
+        } else if is(keyword, b"txn") {
+            once(&mut txn, "txn", options.id("txn")?)?;
+        } else {
+            return Err(Fault::Unexpected(keyword));
+        }
+    }
+    Ok(Command::Release { session, txn, cancel: cancel.is_some() })
 }
 
 fn reserve<'s, 'a: 's>(

@@ -277,7 +277,7 @@ fn sessions() {
             ..plain
         }),
     );
-    writes("SCUR.RELEASE a s", &Command::Release { session: b"s", cancel: false });
+    writes("SCUR.RELEASE a s", &Command::Release { session: b"s", txn: None, cancel: false });
 }
 
 #[test]

@@ -120,9 +120,9 @@ impl CommandBuf {
             Command::Reserve(request) => Command::Reserve(self.keep_session(&request)),
             Command::Update(request) => Command::Update(self.keep_session(&request)),
             Command::Terminate(request) => Command::Terminate(self.keep_session(&request)),
-            Command::Release { session, cancel } => {
-                self.id = session.to_vec();
-                Command::Release { session: NONE, cancel }
+            Command::Release { session, txn, cancel } => {
+                (self.id, self.second) = (session.to_vec(), txn.unwrap_or_default().to_vec());
+                Command::Release { session: NONE, txn: txn.map(|_| NONE), cancel }
             }
         }
     }
@@ -226,7 +226,9 @@ impl CommandBuf {
             Command::Reserve(request) => Command::Reserve(session(request)),
             Command::Update(request) => Command::Update(session(request)),
             Command::Terminate(request) => Command::Terminate(session(request)),
-            Command::Release { cancel, .. } => Command::Release { session: id, cancel },
+            Command::Release { txn, cancel, .. } => {
+                Command::Release { session: id, txn: txn.map(|_| second), cancel }
+            }
         }
     }
 }

@@ -204,8 +204,8 @@ fn append(out: &mut Arguments, command: &Command<'_>) {
         Command::Reserve(request) | Command::Update(request) | Command::Terminate(request) => {
             append_session(out, &request);
         }
-        Command::Release { session, cancel } => {
-            out.push(session).flag("CANCEL", cancel);
+        Command::Release { session, txn, cancel } => {
+            out.push(session).flag("CANCEL", cancel).option("TXN", txn);
         }
     }
 }

@@ -133,7 +133,7 @@ impl Request {
             Request::Write(write) => write.command.with(|command| match command {
                 Command::Create(Create { txn, .. }) | Command::Status { txn, .. } => txn.is_some(),
                 Command::Delete { if_txn, .. } => if_txn.is_some(),
-                Command::Release { .. } => false,
+                Command::Release { txn, .. } => txn.is_some(),
                 _ => true,
             }),
             Request::Chain(_) | Request::Read(_) => true,

@@ -38,6 +38,7 @@ pub(crate) fn routes(
     gate: &Arc<Gate>,
     traffic: &Arc<DoorMetrics>,
     runtime: &Handle,
+    user: Router,
 ) -> RequestHandler {
     let (store, nchf) = (Arc::clone(&parts.store), Arc::clone(&parts.nchf));
     let peers = parts.diameter.clone().map(|view| diameter::routes(view, gate));
@@ -50,7 +51,7 @@ pub(crate) fn routes(
     });
     let guarded = Router::new().route("/metrics", get(metrics));
     let own = gate.guard(Role::Read, guarded).route("/readyz", get(ready)).with_state(beside);
-    let own = own.merge(past).merge(charged(&store, &nchf, gate));
+    let own = own.merge(user).merge(past).merge(charged(&store, &nchf, gate));
     let own = peers.into_iter().fold(own, Router::merge);
     let hint = |_: &str| "see /v1/openapi.json, /metrics and the console at /";
     RequestHandler::new(

@@ -9,7 +9,7 @@ use crate::shared::Shared;
 use scurry_door_diameter::DoorView;
 use scurry_door_entities::EntityStore;
 use scurry_door_nchf::{NchfDoor, NchfError};
-use scurry_http::{Door, DoorSettings, Gate, Opening};
+use scurry_http::{Door, DoorSettings, Gate, Opening, console_user};
 use scurry_server::CoreAccess;
 use scurry_service::Service;
 use scurry_stores::{Engine, RespStore};
@@ -51,7 +51,8 @@ pub fn open(settings: Settings) -> Result<OpenDoor, OpenError> {
         (false, _) => "entities",
     };
     let traffic = opening.traffic(serves);
-    let ways = routes::to_nodes(&shared, &gate, &traffic, opening.runtime());
+    let user = console_user::route(&gate, &front.unit_decimals);
+    let ways = routes::to_nodes(&shared, &gate, &traffic, opening.runtime(), user);
     Ok((opening.serve(&front, ways, traffic)?, nchf))
 }
 
@@ -87,7 +88,8 @@ pub fn open_beside(
         opening.address().port(),
     )?;
     let parts = DoorParts { inside, store, diameter, nchf: Arc::clone(&nchf) };
-    let ways = embedded_door::routes(parts, &gate, &traffic, opening.runtime());
+    let user = console_user::route(&gate, &front.unit_decimals);
+    let ways = embedded_door::routes(parts, &gate, &traffic, opening.runtime(), user);
     Ok((opening.serve(front, ways, traffic)?, nchf))
 }
 

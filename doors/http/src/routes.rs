@@ -14,15 +14,17 @@ use std::future::ready;
 use std::sync::Arc;
 use tokio::runtime::Handle;
 
-/// Returns the routes of a door to nodes of entities, to a store, or to both.
+/// Returns the routes of a door to nodes of entities, to a store, or to both. `user` is the route that tells the console
+/// its user.
 pub(crate) fn to_nodes(
     shared: &Arc<Shared>,
     gate: &Arc<Gate>,
     traffic: &Arc<DoorMetrics>,
     runtime: &Handle,
+    user: Router,
 ) -> RequestHandler {
     let own = Router::new().route("/readyz", get(status::ready)).with_state(Arc::clone(shared));
-    let own = own.merge(shared.entities.routes(gate));
+    let own = own.merge(user).merge(shared.entities.routes(gate));
     let metrics = get(status::metrics).with_state((Arc::clone(shared), Arc::clone(traffic)));
     let own = own.route("/metrics", gate.only(Role::Read, metrics));
     let counted = Arc::clone(traffic);

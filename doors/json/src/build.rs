@@ -132,7 +132,7 @@ pub(crate) fn count_of(
     }
 }
 
-fn status_of(word: &[u8]) -> Result<ledger::Status, Problem> {
+pub(crate) fn status_of(word: &[u8]) -> Result<ledger::Status, Problem> {
     [ledger::Status::Active, ledger::Status::Suspended, ledger::Status::Closed]
         .into_iter()
         .find(|status| status.name().as_bytes() == word)

@@ -1,5 +1,6 @@
 //! The parts of a request, which are read strictly: each error names the part that is wrong.
 
+use crate::console_key;
 use crate::text::{Id, Text};
 use axum::body::Bytes;
 use axum::http::HeaderMap;
@@ -97,7 +98,11 @@ impl Input {
         // A quoted string that contains quotes or backslashes would need unescaping: it is taken literally, quotes
         // included.
         let plain = inner.filter(|inner| !inner.contains(['"', '\\'])).map(str::to_owned);
-        Text::new(plain.unwrap_or(text)).map_err(|why| field_problem(location, &why))
+        let id: Id =
+            Text::new(plain.unwrap_or(text)).map_err(|why| field_problem(location, &why))?;
+        console_key::check(id.as_str(), self.user.as_ref())
+            .map_err(|why| field_problem(location, &why))?;
+        Ok(id)
     }
 
     /// Returns the transaction id, or None if the header is missing.

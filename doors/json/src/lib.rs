@@ -8,6 +8,8 @@ mod body;
 mod bounds;
 mod build;
 mod chain;
+mod console_key;
+mod console_lists;
 mod denial;
 mod fast_path;
 mod holds;

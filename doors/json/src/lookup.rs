@@ -40,19 +40,19 @@ pub(crate) async fn account(
         return Err(StoreFailure::Rejected(Code::Invalid, why).into());
     }
     let account = || id.clone();
-    let Reply::Account(shown) = read(&*store, Read::Account { account: account() }).await? else {
+    let Reply::Account(shown) = known(&*store, Read::Account { account: account() }).await? else {
         return Err(wrong_shape().into());
     };
     let mut sessions = Vec::new();
     for row in shown.sessions.iter().take(SESSIONS_MAX) {
         let session = row.id.as_bytes().to_vec();
         // The session may have ended since the account was read.
-        let read = read(&*store, Read::Session { account: account(), session }).await;
+        let read = known(&*store, Read::Session { account: account(), session }).await;
         if let Ok(Reply::Session(session)) = read {
             sessions.push(session_json(&session));
         }
     }
-    let Reply::Audit(audit) = read(&*store, Read::Audit { account: account() }).await? else {
+    let Reply::Audit(audit) = known(&*store, Read::Audit { account: account() }).await? else {
         return Err(wrong_shape().into());
     };
     let mut answer = account_json(&shown);
@@ -64,12 +64,21 @@ pub(crate) async fn account(
     Ok(Json(answer))
 }
 
-async fn read(store: &dyn Service, read: Read) -> Result<Reply, Problem> {
-    Ok(store.call(Request::Read(read)).await.map_err(|error| refused(error, Retry::Read))?)
+async fn known(store: &dyn Service, read: Read) -> Result<Reply, StoreFailure> {
+    store.call(Request::Read(read)).await.map_err(|error| refused(error, Retry::Read))
+}
+
+/// Carries out a read. Returns None if there is no such account.
+pub(crate) async fn read(store: &dyn Service, read: Read) -> Result<Option<Reply>, Problem> {
+    match known(store, read).await {
+        Ok(reply) => Ok(Some(reply)),
+        Err(StoreFailure::Rejected(Code::UnknownAccount, _)) => Ok(None),
+        Err(failure) => Err(failure.into()),
+    }
 }
 
 /// A value as the console shows it.
-trait Shown {
+pub(crate) trait Shown {
     fn shown(&self) -> Value;
 }
 
@@ -79,6 +88,7 @@ macro_rules! fields {
         json!({ $(stringify!($name): $of.$name.shown()),+ })
     };
 }
+pub(crate) use fields;
 
 macro_rules! digits {
     ($($number:ty),+) => {

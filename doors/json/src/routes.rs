@@ -2,6 +2,7 @@
 
 use crate::answer::Answer;
 use crate::bounds::Bounds;
+use crate::console_lists;
 use crate::denial;
 use crate::input::Input;
 use crate::lookup;
@@ -34,7 +35,10 @@ const ROLES: [Role; 4] = [Role::Anyone, Role::Read, Role::Charge, Role::Provisio
 /// Returns the routes of charging, each for the role of its command. The routes that describe the interface itself are
 /// for everyone.
 pub fn routes(store: &Arc<dyn Service>, gate: &Arc<Gate>) -> Router {
-    let lookup = Router::new().route("/v1/console/account", get(lookup::account));
+    let lookup = Router::new()
+        .route("/v1/console/account", get(lookup::account))
+        .route("/v1/console/accounts", get(console_lists::accounts))
+        .route("/v1/console/holds", get(console_lists::holds));
     let mut all = gate.guard(Role::Read, lookup.with_state(Arc::clone(store)));
     for role in ROLES {
         let routes = of_role(role, store, gate.is_open());

@@ -204,7 +204,9 @@ pub(crate) fn release(input: &Input) -> Result<Request, Problem> {
     let session: Id = input.text("session")?;
     let [cancel] = input.query(["cancel"])?;
     let cancel = input.truth("cancel", cancel)?;
-    write(input, &Command::Release { session: session.as_str().as_bytes(), cancel })
+    let key = input.optional_key()?;
+    let txn = key.as_ref().map(|key| key.as_str().as_bytes());
+    write(input, &Command::Release { session: session.as_str().as_bytes(), txn, cancel })
 }
 
 pub(crate) fn reserve(input: &Input) -> Result<Request, Problem> {

@@ -497,7 +497,7 @@ pub(crate) static OPERATIONS: &[Operation] = &[
         method: Method::Delete,
         path: OF_SESSION,
         command: "SCUR.RELEASE",
-        retry: Retry::State,
+        retry: Retry::StateOrKey,
         query: &[Parameter {
             name: "cancel",
             required: false,

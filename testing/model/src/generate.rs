@@ -264,6 +264,7 @@ impl Generator {
             54..58 => self.terminate(pair),
             58..60 => Op::Release {
                 session: self.random.pick(session::IDS).to_string(),
+                txn: if self.random.one_in(2) { Some(self.txn()) } else { None },
                 cancel: self.random.one_in(2),
             },
             60..68 => self.topup(pair),
@@ -313,10 +314,10 @@ impl Generator {
                     identities.truncate(1);
                 }
                 Op::Conclude { refusal, .. } => *refusal = None,
+                Op::Release { cancel, .. } => *cancel = !*cancel,
                 Op::Delete { .. }
                 | Op::Settle { .. }
                 | Op::Forget { .. }
-                | Op::Release { .. }
                 | Op::Limit { terms: LimitTerms::Remove, .. } => {}
             }
         }

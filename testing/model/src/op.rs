@@ -109,6 +109,7 @@ pub enum Op {
     Terminate(Request),
     Release {
         session: String,
+        txn: Option<String>,
         cancel: bool,
     },
 }
@@ -317,7 +318,7 @@ impl Op {
 
     /// Releases a session, as an operator does to abort it.
     pub fn release(session: &str) -> Op {
-        Op::Release { session: session.to_string(), cancel: false }
+        Op::Release { session: session.to_string(), txn: None, cancel: false }
     }
 
     /// Deletes the account.
@@ -453,9 +454,11 @@ impl Op {
             Op::Reserve(request) => Command::Reserve(request.borrow()),
             Op::Update(request) => Command::Update(request.borrow()),
             Op::Terminate(request) => Command::Terminate(request.borrow()),
-            Op::Release { session, cancel } => {
-                Command::Release { session: session.as_bytes(), cancel: *cancel }
-            }
+            Op::Release { session, txn, cancel } => Command::Release {
+                session: session.as_bytes(),
+                txn: txn.as_ref().map(String::as_bytes),
+                cancel: *cancel,
+            },
         })
     }
 }

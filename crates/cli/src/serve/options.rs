@@ -3,7 +3,9 @@
 
 use super::limits::{LimitsTable, YEAR_MS};
 use crate::keep_log::KeepLog;
-use crate::option_values::{Address, HostIp, Level, LostGroupName, Mode, NodeName, Number};
+use crate::option_values::{
+    Address, HostIp, Level, LostGroupName, Mode, NodeName, Number, UnitDecimal,
+};
 use crate::rdma::Rdma;
 use crate::size::Size;
 use crate::toml_file;
@@ -192,6 +194,11 @@ pub(crate) struct Options {
     /// made them up [default: none]
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     pub(crate) http_hosts: Option<Vec<String>>,
+
+    /// Decimals of units, with which the console shows and reads amounts: USD=2 shows 1234 as 12.34. Amounts in
+    /// requests and answers stay whole numbers [default: none]
+    #[arg(long, value_name = "UNIT=N,...", value_delimiter = ',')]
+    pub(crate) unit_decimals: Option<Vec<UnitDecimal>>,
 
     /// Open the Diameter door here too, for gateways (Ro, Gy): TCP, by the tables [diameter], [[services]] and
     /// [[subscribers]] of the settings file [default: no Diameter door]

@@ -3,7 +3,7 @@
 use super::limits;
 use super::options::Options;
 use crate::keep_log::KeepLog;
-use crate::option_values::{Mode, Number};
+use crate::option_values::{Mode, Number, UnitDecimal};
 use anyhow::{Context, Result, bail, ensure};
 use scurry_door_diameter::DiameterSection;
 use scurry_door_http::DoorSettings;
@@ -178,17 +178,18 @@ impl Options {
         let Some(listen) = self.http_listen else {
             ensure!(self.http_max_clients.is_none(), "--http-max-clients is for --http-listen");
             ensure!(self.http_hosts.is_none(), "--http-hosts is for --http-listen");
+            ensure!(self.unit_decimals.is_none(), "--unit-decimals is for --http-listen");
             return Ok(None);
         };
         let (tls, users) = (settings.tls.clone(), Arc::clone(&settings.users));
-        Ok(Some(self.door_settings(listen.0, tls, users)))
+        Ok(Some(self.door_settings(listen.0, tls, users)?))
     }
 
     /// Returns the settings of an HTTP door beside a door that is a process of its own. Its users and TLS are those of
     /// the file.
     pub(crate) fn front_alone(&self, listen: SocketAddr) -> Result<DoorSettings> {
         let open_access_option = "allow_open_access_without_password in the settings";
-        let settings = self.door_settings(listen, self.tls()?, Arc::new(self.users()?));
+        let settings = self.door_settings(listen, self.tls()?, Arc::new(self.users()?))?;
         Ok(DoorSettings { open_access_option, ..settings })
     }
 
@@ -197,8 +198,8 @@ impl Options {
         listen: SocketAddr,
         tls: Option<TlsSettings>,
         users: Arc<Users>,
-    ) -> DoorSettings {
-        DoorSettings {
+    ) -> Result<DoorSettings> {
+        Ok(DoorSettings {
             listen,
             listen_option: "--http-listen",
             connections_max: self
@@ -211,7 +212,8 @@ impl Options {
             open_access_option: "--allow-open-access-without-password",
             hosts: self.http_hosts.clone().unwrap_or_default(),
             hosts_option: "--http-hosts",
-        }
+            unit_decimals: UnitDecimal::table(self.unit_decimals.as_deref().unwrap_or_default())?,
+        })
     }
 
     /// Returns the settings of the Diameter door and its table of services. None if it is not enabled.

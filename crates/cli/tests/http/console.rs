@@ -174,9 +174,9 @@ fn a_statement_is_read_from_the_newest_entry_to_the_oldest() {
         "account": "alice", "entries": 3 + 1100 + 2 + 3 + 2 + 1, "log": 1 + 1100 + 4,
         "newest": [
             ["debited", "main", "30 cent", "-30", "2,250", "0", format!("transaction {odd}")],
-            ["released", "main", "30 cent", "30", "2,280", "0", "session call-1, request 1"],
-            ["settled", "main", "20 cent", "0", "2,280", "0", "session call-1, request 1"],
-            ["reserved", "main", "50 cent", "-50", "2,250", "50", "session call-1, request 0"],
+            ["released", "main", "30 cent", "30", "2,280", "0", "session call-1, request 1, item 7"],
+            ["settled", "main", "20 cent", "0", "2,280", "0", "session call-1, request 1, item 7"],
+            ["reserved", "main", "50 cent", "-50", "2,250", "50", "session call-1, request 0, item 7"],
             ["item added", "–", "–", "–", "–", "–", "session call-1, request 0, item 7"],
             ["session opened", "–", "–", "–", "–", "–", "session call-1, request 0"],
             ["credited", "data", "9,007,199,254,740,993 octet", "9,007,199,254,740,993",
@@ -247,6 +247,71 @@ fn a_change_is_asked_for_once_and_done_once_whatever_becomes_of_its_answer() {
     let want = json!({ "clerk": clerk, "reader": reader, "account": "alice", "odd": odd });
     let found = drive(&format!("http://{door}"), &["change", &want.to_string()]);
     assert_eq!(found["available"], "1,005");
+}
+
+#[test]
+fn a_clerk_looks_after_accounts_and_each_act_is_done_once_under_the_users_name() {
+    let ((clerk, clerk_hash), (reader, reader_hash)) = (token(), token());
+    let directory = TempDir::new().expect("a directory");
+    let path = directory.path().join("scurry.toml");
+    let users = "requirepass = \"secret\"\nunit_decimals = [\"USD=2\"]\n".to_owned()
+        + &user("clerk", &clerk_hash, "\"read\", \"provision\", \"charge\"")
+        + &user("reader", &reader_hash, "\"read\"");
+    std::fs::write(&path, users).expect("a file");
+    let store = Store::start(&["--threads", "2", "--config", path.to_str().expect("UTF-8")]);
+    let client = redis::Client::open(format!("redis://:secret@127.0.0.1:{}", store.port));
+    let mut client = client.expect("an address").get_connection().expect("it listens");
+    let mut send = |line: &str| ask(&mut client, line);
+    let listed: Vec<String> = (0..230).map(|number| format!("list-{number:03}")).collect();
+    for account in &listed {
+        send(&format!("SCUR.CREATE {account} BUCKET main USD 7"));
+    }
+    let (odd, odd_session) = ("<b>bold</b><script>alert(1)</script>", "<b>/s?1#2</b>");
+    send("SCUR.CREATE alice BUCKET main USD 100000 FLOOR -100");
+    send("SCUR.RESERVE alice s-1 0 ITEM 1 USD REQUESTED 50000");
+    send("SCUR.DEBIT alice order-1 USD 200");
+    send("SCUR.CREATE bob BUCKET main cent 100");
+    send("SCUR.RESERVE bob call 0 ITEM 1 cent REQUESTED 3");
+    send(&format!("SCUR.CREATE {odd} BUCKET main USD 30000"));
+    send(&format!("SCUR.RESERVE {odd} {odd_session} 0 ITEM 1 USD REQUESTED 20000"));
+    send("SCUR.CREATE formulas BUCKET main USD 10000 BUCKET =b <i> 1");
+    for id in ["=1+1", "+1", "-1+1", "@x", "a,b", "\"q\"", "9"] {
+        send(&format!("SCUR.DEBIT formulas {id} USD 5"));
+    }
+    let csv = [
+        "time,event,bucket,unit,amount,change,held_change,available,held,transaction,user,session,request,details",
+        "TIME,created,,,,,,,,,,,,status=active",
+        "TIME,bucket-added,main,USD,,,,,,,,,,floor=0.00; priority=0; valid_from=1970-01-01T00:00:00.000Z",
+        "TIME,credited,main,USD,100.00,100.00,0.00,100.00,0.00,,,,,",
+        "TIME,bucket-added,'=b,<i>,,,,,,,,,,floor=0; priority=0; valid_from=1970-01-01T00:00:00.000Z",
+        "TIME,credited,'=b,<i>,1,1,0,1,0,,,,,",
+        "TIME,debited,main,USD,0.05,-0.05,0.00,99.95,0.00,'=1+1,,,,",
+        "TIME,debited,main,USD,0.05,-0.05,0.00,99.90,0.00,'+1,,,,",
+        "TIME,debited,main,USD,0.05,-0.05,0.00,99.85,0.00,'-1+1,,,,",
+        "TIME,debited,main,USD,0.05,-0.05,0.00,99.80,0.00,'@x,,,,",
+        "TIME,debited,main,USD,0.05,-0.05,0.00,99.75,0.00,\"a,b\",,,,",
+        "TIME,debited,main,USD,0.05,-0.05,0.00,99.70,0.00,\"\"\"q\"\"\",,,,",
+        "TIME,debited,main,USD,0.05,-0.05,0.00,99.65,0.00,9,,,,",
+        "",
+    ];
+    let want = json!({
+        "clerk": clerk, "reader": reader, "listed": listed, "odd": odd, "oddSession": odd_session,
+        "holds": [["alice", "s-1", "500.00 USD"], ["bob", "call", "3 cent"], [odd, odd_session, "200.00 USD"]],
+        "csv": csv.join("\r\n"),
+    });
+    let found = drive(&store.url(""), &["clerk", &want.to_string()]);
+    // Events name the user, each act once.
+    let ids = found["ids"].as_array().expect("ids");
+    assert_eq!(ids.len(), 10);
+    for id in ids {
+        let id = id.as_str().expect("text");
+        assert!(id.starts_with("console:clerk:"), "{id}");
+        let mut statement = redis::cmd("SCUR.STATEMENT");
+        statement.arg(&["alice", "TRANSACTION", id]);
+        let told: redis::Value = statement.query(&mut client).expect("a statement");
+        let told = format!("{told:?}");
+        assert_eq!(told.matches("answered").count(), 1, "{told}");
+    }
 }
 
 #[test]

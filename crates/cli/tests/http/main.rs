@@ -6,6 +6,7 @@ mod charging;
 mod charging_bad_input;
 mod charging_bounds;
 mod charging_chains;
+mod charging_console;
 mod charging_errors;
 mod charging_holds;
 mod charging_list;

@@ -217,10 +217,17 @@ impl<'c> Origins<'c> {
         matches!(before.next(), Some(Op::BeginPeriod { .. }))
     }
 
+    /// Returns the origin of a fact of a session. Only a RELEASE has a transaction id as well.
     fn of_session(&self, at: SessionAt) -> Origin {
         let NamedSession { id, request, data, .. } =
             self.sessions.get(at.0 as usize).cloned().unwrap_or_default();
-        Origin { session: id, request, data, ..Origin::default() }
+        Origin {
+            transaction: self.transaction.clone(),
+            session: id,
+            request,
+            data,
+            ..Origin::default()
+        }
     }
 
     fn of_item(&self, at: ItemAt) -> Origin {

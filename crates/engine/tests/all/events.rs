@@ -271,7 +271,7 @@ fn every_session_that_ends_is_told_by_its_id_and_how_it_ended() {
         clock: scurry_ledger::PeriodClock::NONE,
     };
     let (terminate, release) =
-        (Command::Terminate(request), Command::Release { session: b"s", cancel: false });
+        (Command::Terminate(request), Command::Release { session: b"s", txn: None, cancel: false });
     for (tombstone_ms, after_ms, command, ending) in [
         (usual, 1_000, &count, Ending::Expired),
         (usual, 1_000 + usual, &count, Ending::Expired),

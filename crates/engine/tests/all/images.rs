@@ -157,7 +157,7 @@ fn a_loaded_account_comes_back_from_the_log() {
     let mut to = later();
     to.keep_journal(LOG, 1);
     load(&mut to, &image, true).expect("it is taken");
-    run(&mut to, START.plus_ms(1), &Command::Release { session: b"s", cancel: false });
+    run(&mut to, START.plus_ms(1), &Command::Release { session: b"s", txn: None, cancel: false });
     let mut log = Vec::new();
     let journal: &mut FrameWriter = to.journal().expect("a journal");
     journal.seal(0, START);
@@ -287,7 +287,7 @@ fn a_busy_account_that_is_as_long_as_it_may_be_says_so_and_is_not_stuck() {
     let again = Command::Debit { txn: again.as_bytes(), unit: name("octets"), amount: 1 };
     let later = START.plus_ms(1_001);
     assert!(matches!(run(&mut shard, later, &again), Outcome::Answer { replayed: true, .. }));
-    let release = Command::Release { session: b"session-000000000003", cancel: false };
+    let release = Command::Release { session: b"session-000000000003", txn: None, cancel: false };
     assert!(matches!(run(&mut shard, later, &release), Outcome::Answer { replayed: false, .. }));
     // That freed some bytes; waiting as long as the refusal says frees more.
     let (refused, next) = refusal(&mut shard, later);

@@ -234,7 +234,7 @@ fn memory_max_refuses_what_grows_and_lets_sessions_end() {
     assert_eq!(shard.append(START, shard.key(b"key1"), b"x").map(|_| ()), full);
     let put = shard.entity_put(START, shard.key(b"e"), b"x", EntityPut::default());
     assert_eq!(put.map(|_| ()), full);
-    let release = Command::Release { session: b"s", cancel: false };
+    let release = Command::Release { session: b"s", txn: None, cancel: false };
     let outcome = shard.execute(START, shard.key(b"a"), &release);
     assert!(matches!(outcome, Outcome::Answer { .. }), "{outcome:?}");
     assert_eq!(shard.del(START, shard.key(b"key2")), Ok(true));

@@ -54,7 +54,7 @@ fn create(shard: &mut Shard, account: Key<'_>) {
 
 /// Ends the session `s`, and the account.
 fn delete(shard: &mut Shard, now: Time, account: Key<'_>) {
-    run(shard, now, account, &Command::Release { session: b"s", cancel: false });
+    run(shard, now, account, &Command::Release { session: b"s", txn: None, cancel: false });
     let closed = Command::Status { txn: None, status: Status::Closed, identities: &[] };
     run(shard, now, account, &closed);
     run(shard, now, account, &Command::Delete { force: true, if_txn: None });

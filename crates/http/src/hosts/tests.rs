@@ -1,6 +1,7 @@
 //! A host that is let in is, as a browser parses it, an address, localhost, or a name of the settings.
 
 use super::*;
+use crate::console::UnitDecimals;
 use proptest::prelude::*;
 use scurry_server::Users;
 use std::sync::Arc;
@@ -18,6 +19,7 @@ fn hosts(listen: &str, named: &[&str]) -> Hosts {
         open_access_option: "--allow-open-access",
         hosts: named.iter().map(|&name| name.to_owned()).collect(),
         hosts_option: "--hosts",
+        unit_decimals: UnitDecimals::new(),
     })
     .expect("names")
 }
@@ -152,6 +154,7 @@ fn a_setting_that_is_no_name_is_refused() {
             open_access_option: "",
             hosts: vec![wrong.to_owned()],
             hosts_option: "--hosts",
+            unit_decimals: UnitDecimals::new(),
         };
         assert!(Hosts::new(&front).is_err(), "{wrong}");
         front.hosts = vec!["x".to_owned(); NAMES_MAX + 1];

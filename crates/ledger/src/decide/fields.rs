@@ -99,7 +99,10 @@ pub(super) fn check(command: &Command<'_>, limits: &Limits) -> Step<()> {
         Command::Reserve(request) => check_reserve(request, limits),
         Command::Update(request) => check_update(request, limits),
         Command::Terminate(request) => check_terminate(request, limits),
-        Command::Release { session, .. } => session_id(session),
+        Command::Release { session, txn, .. } => {
+            session_id(session)?;
+            txn.map_or(Ok(()), transaction_id)
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use super::draft::Draft;
 use super::due::bury;
 use super::room::check_room;
 use super::units::{GrantRequest, Source, grant, release_item, settle, settle_late};
-use super::{Outcome, Step, late, limit, reject};
+use super::{Outcome, Step, late, limit, reject, transaction};
 use crate::digest::CommandBody;
 use crate::{
     Answer, Cause, Code, Denial, Final, Id, Item, ItemAnswer, ItemAnswers, ItemAt, ItemRequest,
@@ -243,16 +243,27 @@ pub(super) fn deny_report(
     Ok(Outcome::Commit(store(draft, at, request, body, Code::ChainDenied, items)))
 }
 
-pub(super) fn release(draft: &mut Draft<'_>, session: &[u8], cancels: bool) -> Step<Outcome> {
+pub(super) fn release(
+    draft: &mut Draft<'_>,
+    (session, txn): (&[u8], Option<&[u8]>),
+    cancels: bool,
+    body: &CommandBody,
+) -> Step<Outcome> {
     let answer = Answer::Session { code: Code::Ok, version: 0, items: ItemAnswers::new() };
+    if let Some(known) = txn.and_then(|txn| draft.account().transactions.find(txn)) {
+        transaction::check_body(&known, body)?;
+        return Ok(Outcome::Replay(answer));
+    }
     let Some(place) = find(draft, session) else {
         return match draft.account().tombstones.find(session) {
             Some(Tombstone { kind: TombstoneKind::Released, .. }) => Ok(Outcome::Replay(answer)),
             None if cancels => {
                 check_room(draft, 0)?;
+                check_room_for_transaction(draft, txn)?;
                 let (id, forget_at) = (Id::new(session).unwrap_or(Id::EMPTY), long_after(draft));
                 // No number: the session has answered none.
                 bury(draft, Tombstone::new(id, forget_at, TombstoneKind::Released, None));
+                remember_release(draft, txn, body);
                 Ok(Outcome::Commit(answer))
             }
             _ => unknown(draft, session),
@@ -261,6 +272,7 @@ pub(super) fn release(draft: &mut Draft<'_>, session: &[u8], cancels: bool) -> S
     if draft.account().sessions[place].terms.transfer {
         return reject(Code::NotApplicable, TRANSFER);
     }
+    check_room_for_transaction(draft, txn)?;
     let at = draft.name(place);
     let Session { id, answers, .. } = draft.session(at);
     let (id, last) = (id.clone(), answers.last());
@@ -268,7 +280,20 @@ pub(super) fn release(draft: &mut Draft<'_>, session: &[u8], cancels: bool) -> S
     let forget_at =
         if cancels { long_after(draft) } else { draft.now.plus_ms(draft.limits.tombstone_ms) };
     bury(draft, Tombstone::new(id, forget_at, TombstoneKind::Released, last));
+    remember_release(draft, txn, body);
     Ok(Outcome::Commit(answer))
+}
+
+/// Checks that there is room for the transaction id of a RELEASE, if it has one.
+fn check_room_for_transaction(draft: &Draft<'_>, txn: Option<&[u8]>) -> Step<()> {
+    txn.map_or(Ok(()), |_| transaction::check_room(draft))
+}
+
+/// Remembers a RELEASE that has a transaction id.
+fn remember_release(draft: &mut Draft<'_>, txn: Option<&[u8]>, body: &CommandBody) {
+    if let Some(txn) = txn {
+        transaction::remember(draft, txn, body, transaction::BalanceOutcome::ok(0));
+    }
 }
 
 /// The open session that a request is for, or the answer to a duplicate.

@@ -400,13 +400,14 @@ pub(super) const COMMANDS: &[Spec] = &[
         flags: WRITE,
         summary: "Closes a session and releases all that it holds; nothing is debited.",
         term: "abort by the operator",
-        grammar: "account session [CANCEL]",
+        grammar: "account session [CANCEL] [TXN txn]",
         reply: RELEASE_REPLY,
-        codes: &[Invalid, UnknownAccount, UnknownSession, NotApplicable, Busy],
+        codes: &[Invalid, UnknownAccount, UnknownSession, RequestMismatch, NotApplicable, Busy],
         example: "SCUR.RELEASE alice call-2",
         example_needs: &["SCUR.RESERVE alice call-2 0 ITEM 1 cent REQUESTED 200"],
         notes: "The array of items is empty, and there is no cause: a RELEASE is never denied.\n\
-                CANCEL ends a session that is not known yet, too: its SCUR.RESERVE, should it come later, opens nothing.",
+                CANCEL ends a session that is not known yet, too: its SCUR.RESERVE, should it come later, opens nothing.\n\
+                With TXN it is remembered like a balance command, and its events have the transaction id.",
         ..BASE
     },
     Spec {

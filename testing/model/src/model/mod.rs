@@ -202,8 +202,8 @@ fn dispatch(
         Command::Reserve(request) => session::reserve(account, context, request, body),
         Command::Update(request) => session::update(account, context, request, body),
         Command::Terminate(request) => session::terminate(account, context, request, body),
-        Command::Release { session, cancel } => {
-            session::release(account, context, session, *cancel)
+        Command::Release { session, txn, cancel } => {
+            provision::release(account, context, (session, *txn), *cancel, body)
         }
         _ => balance::execute(account, context, command, body),
     }

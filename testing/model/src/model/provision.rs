@@ -2,6 +2,7 @@
 
 use super::calendar::Zone;
 use super::limit::clock_is_fine;
+use super::session;
 use super::state::{Allowance, Bucket, Former, State, Transaction};
 use super::{Context, RECEIPT, Refusal, id, require, txn_id};
 use scurry_ledger::{
@@ -84,6 +85,29 @@ fn known<'s>(
 ) -> Option<&'s Transaction> {
     let txn = id(txn?).ok()?;
     state?.remembered(context.now).find(|known| known.id == txn)
+}
+
+/// Executes a RELEASE: with a transaction id it is remembered, like a STATUS.
+pub(super) fn release(
+    account: &mut Option<State>,
+    context: Context<'_>,
+    (session, txn): (&[u8], Option<&[u8]>),
+    cancel: bool,
+    body: String,
+) -> Result<Answer, Refusal> {
+    id(session)?;
+    let new = txn.map(txn_id).transpose()?;
+    if let Some(known) = known(account.as_ref(), context, txn) {
+        require(known.body == body, Code::RequestMismatch)?;
+        return Err(Refusal::Replay(known.answer.clone()));
+    }
+    let remembered = account.as_ref().map_or(0, |state| state.remembered(context.now).count());
+    let answer = session::release(account, context, session, cancel)?;
+    require(new.is_none() || remembered < context.limits.transactions_max, Code::Busy)?;
+    if let Some(state) = account {
+        remember(state, context, new, body, &answer);
+    }
+    Ok(answer)
 }
 
 /// Remembers the answer to a command with a transaction id.

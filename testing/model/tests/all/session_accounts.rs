@@ -78,7 +78,7 @@ impl Run {
             }
             11 => {
                 let cancel = self.random.one_in(2);
-                self.run(id, &Command::Release { session, cancel });
+                self.run(id, &Command::Release { session, txn: None, cancel });
             }
             12 => {
                 let options = SessionOptions { late_use: true, ..SessionOptions::default() };

@@ -182,7 +182,7 @@ fn a_session_that_was_cancelled_never_holds() {
                 let cancel = SessionOptions { cancel: true, ..Default::default() };
                 let number = run.number();
                 let terminate = Request { options: cancel, ..Request::new(&session, number) };
-                let release = Op::Release { session: session.clone(), cancel: true };
+                let release = Op::Release { session: session.clone(), txn: None, cancel: true };
                 let op = if run.random.one_in(2) { terminate.terminate() } else { release };
                 // Of one that has ended already it is refused.
                 if run.step(op).is_some() {

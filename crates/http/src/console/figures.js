@@ -1,183 +1,3 @@
-<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>Scurry console</title>
-<link rel="icon" href="data:,">
-<style>
-:root {
-  color-scheme: light dark;
-  --page: #f6f7f9; --card: #ffffff; --line: #d8dde4; --text: #1a2330; --quiet: #56616f;
-  --one: #1d5fbf; --one-soft: #1d5fbf22; --two: #b4531a; --good: #1c7a3e; --bad: #b3261e;
-  --warn: #8a5a00; --focus: #1d5fbf; --shade: #56616f;
-}
-@media (prefers-color-scheme: dark) {
-  :root {
-    --page: #11151b; --card: #1a2029; --line: #323b48; --text: #e6eaf0; --quiet: #a3aebc;
-    --one: #7db0ff; --one-soft: #7db0ff2b; --two: #f0a36b; --good: #6fd08c; --bad: #ff8a80;
-    --warn: #f2c14e; --focus: #a9ccff; --shade: #000000;
-  }
-}
-* { box-sizing: border-box; }
-body { margin: 0; background: var(--page); color: var(--text);
-  font: 15px/1.45 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; }
-h1 { font-size: 1.15rem; margin: 0; }
-h2 { font-size: 1rem; margin: 0 0 .5rem; }
-h3 { font-size: .9rem; margin: 1rem 0 .35rem; }
-.skip { position: absolute; left: -999px; }
-.aloud { position: absolute; width: 1px; height: 1px; margin: -1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
-.skip:focus { left: .5rem; top: .5rem; background: var(--card); padding: .5rem; z-index: 1; }
-:focus-visible { outline: 3px solid var(--focus); outline-offset: 2px; }
-header { display: flex; flex-wrap: wrap; gap: .5rem 1rem; align-items: center;
-  padding: .75rem 1rem; background: var(--card); border-bottom: 1px solid var(--line); }
-header p { margin: 0; color: var(--quiet); }
-header .state { font-weight: 600; margin-right: auto; }
-.state::before { content: ""; display: inline-block; width: .6em; height: .6em; margin-right: .4em;
-  border-radius: 50%; background: currentColor; }
-.good { color: var(--good) !important; } .bad { color: var(--bad) !important; }
-.warn { color: var(--warn) !important; }
-main { max-width: 76rem; margin: 0 auto; padding: 1rem; display: grid; gap: 1rem;
-  grid-template-columns: repeat(12, minmax(0, 1fr)); }
-section { background: var(--card); border: 1px solid var(--line); border-radius: .5rem;
-  padding: .9rem 1rem; grid-column: span 12; min-width: 0; }
-@media (min-width: 62rem) { .half { grid-column: span 6; } .third { grid-column: span 4; } }
-[hidden] { display: none !important; }
-.gone { grid-column: 1 / -1; margin: 0; font-weight: 600; }
-.old .tile, .old figure, .old table { filter: grayscale(1); }
-summary { cursor: pointer; } summary h2 { display: inline; } details[open] > summary { margin-bottom: .5rem; }
-.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(8.5rem, 1fr)); gap: .75rem;
-  padding: 0; background: none; border: 0; }
-.tile { background: var(--card); border: 1px solid var(--line); border-radius: .5rem; padding: .7rem .9rem; }
-.tile dt { color: var(--quiet); font-size: .82rem; }
-.tile dd { margin: 0; font-size: 1.35rem; font-weight: 600; font-variant-numeric: tabular-nums; }
-dl { margin: 0; }
-.tile small { font-weight: 400; font-size: .78rem; color: var(--quiet); display: block; min-height: 1.1em; }
-figure { margin: 0; }
-figcaption { color: var(--quiet); font-size: .85rem; margin-top: .35rem; }
-svg { display: block; width: 100%; height: 11rem; }
-@media (max-width: 40rem) { svg { height: 8rem; } main { gap: .6rem; padding: .6rem; } section { padding: .6rem .75rem; } .tiles { gap: .5rem; } .tile { padding: .45rem .7rem; } }
-svg text { fill: var(--quiet); font-size: 11px; font-variant-numeric: tabular-nums; }
-.grid { stroke: var(--line); stroke-width: 1; }
-.line1, .line2 { stroke-linecap: round; }
-.line1 { fill: none; stroke: var(--one); stroke-width: 2; } .fill1 { fill: var(--one-soft); stroke: none; }
-.line2 { fill: none; stroke: var(--two); stroke-width: 2; stroke-dasharray: 5 3; }
-.line3, .line4, .line5 { fill: none; stroke-width: 2; }
-.line3 { stroke: var(--good); stroke-dasharray: 2 2; } .line4 { stroke: var(--bad); stroke-dasharray: 9 3 2 3; } .line5 { stroke: var(--warn); stroke-dasharray: 12 4; }
-.key { display: inline-block; width: 1.9em; height: .3em; vertical-align: middle; margin-right: .3em; }
-.key ~ .key { margin-left: .8em; }
-.wide { overflow-x: auto; }
-.swipe { margin: 0 0 .3rem; color: var(--quiet); font-size: .82rem; }
-.wide.more { box-shadow: inset -.9rem 0 .7rem -.7rem var(--shade); }
-table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
-caption { text-align: left; color: var(--quiet); font-size: .85rem; padding-bottom: .3rem; }
-th, td { padding: .3rem .6rem .3rem 0; text-align: left; border-bottom: 1px solid var(--line); white-space: nowrap; }
-th { font-weight: 600; font-size: .82rem; color: var(--quiet); }
-.number { text-align: right; } .number + :not(.number) { padding-left: .6rem; }
-tbody th { color: var(--text); font-size: inherit; }
-.bar { display: inline-block; width: 6rem; height: .55rem; background: var(--one-soft); border-radius: .3rem;
-  overflow: hidden; vertical-align: middle; margin-right: .5rem; }
-.bar i { display: block; height: 100%; background: var(--one); }
-input::placeholder { color: var(--quiet); opacity: 1; font-style: italic; }
-form { display: flex; flex-wrap: wrap; gap: .5rem; align-items: end; margin: 0; }
-label { display: grid; gap: .2rem; font-size: .85rem; color: var(--quiet); flex: 1 1 12rem; }
-input, select { font: inherit; color: var(--text); background: var(--page); border: 1px solid var(--quiet);
-  border-radius: .35rem; padding: .45rem .6rem; width: 100%; min-width: 0; }
-button { font: inherit; font-weight: 600; color: var(--card); background: var(--one); border: 1px solid var(--one);
-  border-radius: .35rem; padding: .45rem .9rem; cursor: pointer; }
-button.quiet { color: var(--text); background: transparent; border-color: var(--quiet); }
-button:disabled, fieldset:disabled button { opacity: .55; cursor: default; }
-fieldset { border: 0; margin: 0; padding: 0; min-width: 0; flex: 1 1 100%; }
-fieldset .turn { align-items: end; margin: 0; }
-dialog { color: var(--text); background: var(--card); border: 1px solid var(--quiet); border-radius: .5rem; max-width: 32rem; width: calc(100% - 2rem); }
-.facts { display: grid; grid-template-columns: auto 1fr; gap: .25rem 1rem; overflow-wrap: anywhere; font-variant-numeric: tabular-nums; }
-.facts dt { color: var(--quiet); } .facts dd { margin: 0; }
-.turn { display: flex; flex-wrap: wrap; gap: .5rem; align-items: center; margin: .5rem 0 0; }
-.owners { display: flex; flex-wrap: wrap; gap: .5rem; list-style: none; margin: 0; padding: 0; }
-.note { color: var(--quiet); margin: .4rem 0 0; }
-footer { text-align: center; color: var(--quiet); padding: 0 1rem 1.5rem; font-size: .85rem; }
-@media (prefers-reduced-motion: no-preference) { .bar i { transition: width .3s; } }
-</style>
-</head>
-<body>
-<a class="skip" href="#main">Skip to the figures</a>
-<header>
-  <h1>Scurry</h1>
-  <p class="state warn" id="state">connecting</p>
-  <p id="about"></p>
-  <button type="button" class="quiet" id="pause" aria-pressed="false">Pause</button>
-</header>
-<p id="alerts" class="aloud" role="status" aria-live="polite"></p>
-<main id="main" tabindex="-1">
-  <section id="signin" hidden aria-labelledby="signin-h">
-    <h2 id="signin-h">Sign in</h2>
-    <form id="signin-form">
-      <label>Name (leave empty for a token)<input id="name" autocomplete="username" spellcheck="false"></label>
-      <label>Token or password<input id="secret" type="password" autocomplete="current-password" required></label>
-      <button>Sign in</button>
-    </form>
-    <p class="note" id="signin-why">The figures need a user with the role read. What you type stays in this tab until it is closed.</p>
-  </section>
-
-  <section id="open" hidden aria-labelledby="open-h"><h2 id="open-h">A change that is not settled</h2>
-    <p id="open-what"></p>
-    <p class="turn"><button type="button" id="open-ask">Ask again…</button><button type="button" class="quiet" id="open-forget">Forget it</button></p></section>
-
-  <section class="accounts" hidden aria-labelledby="lookup-h"><h2 id="lookup-h">Look up an account</h2>
-    <form id="lookup" role="search"><label>Account id, or the value of an identity<input id="account" required spellcheck="false" autocapitalize="none" autocomplete="off"></label>
-      <label>Kind of the identity (leave empty for an id)<input id="kind" spellcheck="false" autocapitalize="none" autocomplete="off" placeholder="msisdn"></label><button>Look up</button></form>
-    <div id="found" aria-live="polite"></div></section>
-
-  <p id="gone" class="gone bad" role="status" hidden></p>
-
-  <section class="tiles" aria-label="Now"><dl class="tiles" id="tiles" style="grid-column:1/-1"></dl></section>
-
-  <section class="group" hidden aria-labelledby="group-h"><h2 id="group-h">Group</h2>
-    <p id="lose"></p>
-    <div class="wide" tabindex="0" role="region" aria-labelledby="group-h"><table id="group"></table></div></section>
-
-  <section class="diameter" hidden aria-labelledby="diameter-h"><details open><summary><h2 id="diameter-h">Diameter peers</h2></summary>
-    <div class="wide" tabindex="0" role="region" aria-labelledby="diameter-h"><table id="diameter"></table></div></details></section>
-
-  <section class="nchf" hidden aria-labelledby="nchf-h"><details open><summary><h2 id="nchf-h">5G consumers</h2></summary>
-    <p id="nchf-notices"></p>
-    <div class="wide" tabindex="0" role="region" aria-labelledby="nchf-h"><table id="nchf"></table></div>
-    <div class="wide nchf-failed" tabindex="0" role="region" aria-label="Notifications that failed" hidden><table id="nchf-failed"></table></div></details></section>
-
-  <section class="half" aria-labelledby="rate-h"><h2 id="rate-h">Operations per second</h2>
-    <figure><svg id="rate" role="img" aria-labelledby="rate-h rate-c"></svg><figcaption id="rate-c"></figcaption></figure></section>
-  <section class="half" aria-labelledby="latency-h"><h2 id="latency-h">Latency</h2>
-    <figure><svg id="latency" role="img" aria-labelledby="latency-h latency-c"></svg><figcaption id="latency-c"></figcaption></figure></section>
-  <section class="half engine" aria-labelledby="holds-h"><details open><summary><h2 id="holds-h">Open sessions</h2></summary>
-    <figure><svg id="holds" role="img" aria-labelledby="holds-h holds-c"></svg><figcaption id="holds-c"></figcaption></figure></details></section>
-  <section class="half engine" aria-labelledby="expired-h"><details open><summary><h2 id="expired-h">Sessions expired per second</h2></summary>
-    <figure><svg id="expired" role="img" aria-labelledby="expired-h expired-c"></svg><figcaption id="expired-c"></figcaption></figure></details></section>
-
-  <section class="engine" aria-labelledby="denied-h"><details open><summary><h2 id="denied-h">Denials per second, by cause</h2></summary>
-    <figure><svg id="denied" role="img" aria-labelledby="denied-h denied-c"></svg><figcaption id="denied-c"></figcaption></figure></details></section>
-
-  <section class="engine" aria-labelledby="units-h"><details open><summary><h2 id="units-h">Totals per unit</h2></summary>
-    <div class="wide" tabindex="0" role="region" aria-labelledby="units-h"><table id="units"></table></div>
-    <p class="note">Conservation: available + held = credited + refunded − consumed − expired − voided, in minor units.</p></details></section>
-
-  <section class="half engine" aria-labelledby="cores-h"><details open><summary><h2 id="cores-h">Load per core</h2></summary>
-    <div class="wide" tabindex="0" role="region" aria-labelledby="cores-h"><table id="cores"></table></div></details></section>
-  <section class="half engine" aria-labelledby="memory-h"><details open><summary><h2 id="memory-h">Memory</h2></summary>
-    <div class="wide" tabindex="0" role="region" aria-labelledby="memory-h"><table id="memory"></table></div></details></section>
-  <section class="engine" aria-labelledby="log-h"><details open><summary><h2 id="log-h">Log and snapshots</h2></summary>
-    <div class="wide" tabindex="0" role="region" aria-labelledby="log-h"><table id="log"></table></div></details></section>
-  <section aria-labelledby="http-h"><details open><summary><h2 id="http-h">HTTP requests</h2></summary>
-    <div class="wide" tabindex="0" role="region" aria-labelledby="http-h"><table id="http"></table></div></details></section>
-  <section class="nodes" hidden aria-labelledby="nodes-h"><h2 id="nodes-h">Nodes</h2>
-    <div class="wide" tabindex="0" role="region" aria-labelledby="nodes-h"><table id="nodes"></table></div></section>
-</main>
-<dialog id="sure" aria-labelledby="sure-h"><h2 id="sure-h"></h2>
-  <dl class="facts" id="sure-facts"></dl>
-  <p id="sure-said" role="status"></p>
-  <p class="turn"><button type="button" id="sure-do"></button><button type="button" class="quiet" id="sure-close" autofocus>Cancel</button></p></dialog>
-<footer>Figures are those of <a href="/metrics">/metrics</a>, every two seconds while this page is shown. Charts go back an hour, or to the start of the server.</footer>
-<script>
 "use strict";
 // An hour of points: what the server has kept, and what this tab has seen since. Prometheus keeps what must be kept longer.
 const EVERY_MS = 2000, POINT_MS = 10_000, POINTS_MAX = 360, WINDOW_MIN_MS = 300_000, SVG = "http://www.w3.org/2000/svg";
@@ -204,7 +24,7 @@ function parse(text) {
 const rows = (page, name) => page.get(name) || [];
 const sum = (page, name, want = {}) => rows(page, name)
   .filter(row => Object.entries(want).every(([k, v]) => row.labels[k] === v)).reduce((all, row) => all + row.value, 0);
-// A counter that has shrunk began anew.
+// A counter that has shrunk began at 0 again.
 const grown = (now, then) => now >= then ? now - then : now;
 function rate(name, want, now, then = before) {
   if (!then) return null;
@@ -232,7 +52,6 @@ function quantile(name, q, now, want = {}, then = before) {
 }
 
 // ---- Numbers for people -----------------------------------------------------------------------
-const plain = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 const short = new Intl.NumberFormat("en", { maximumSignificantDigits: 3, notation: "compact" });
 const count = n => n === null || Number.isNaN(n) ? "–" : Math.abs(n) < 10000 ? plain.format(n) : short.format(n);
 const perSecond = n => n === null ? "–" : n < 10 && n > 0 ? String(Number(n.toPrecision(2))) : count(n);
@@ -251,7 +70,6 @@ function age(s) {
   if (s < 120) return Math.round(s) + " s"; if (s < 7200) return Math.round(s / 60) + " min";
   if (s < 172800) return Math.round(s / 3600) + " h"; return Math.round(s / 86400) + " days";
 }
-const units = text => { try { return plain.format(BigInt(text)); } catch { return text; } };
 const moment = ms => { const d = new Date(Number(ms)); return isNaN(d) ? ms : d.toISOString().replace("T", " ").replace("Z", " UTC"); };
 
 // ---- Elements: text only, so that no id and no name is ever markup ----------------------------
@@ -530,8 +348,8 @@ function showEngine(page, now, point) {
   table($("units"), ["Unit", "Conservation", "#Available", "#Held", "#Credited", "#Refunded", "#Consumed", "#Expired", "#Voided", "#Overdrawn", "#Uncollected"],
     names.map(unit => {
       const error = of("scurry_conservation_error_units", unit);
-      return [unit, element("span", error === "0" ? "holds" : "off by " + units(error), { class: error === "0" ? "good" : "bad" }),
-        ...parts.map(part => units(of(`scurry_${part}_units`, unit)))];
+      return [unit, element("span", error === "0" ? "holds" : "off by " + units(error, unit), { class: error === "0" ? "good" : "bad" }),
+        ...parts.map(part => units(of(`scurry_${part}_units`, unit), unit))];
     }), names.length ? undefined : "There are no accounts with buckets yet.");
   const words = ["writes", page.has("scurry_group_info") ? "no room, or stands still" : "no room", "failed"];
   table($("log"), ["Core", "Log", "#Sequence", "#Not durable", "#Bytes/s", "#Write p99", "#Snapshots", "#Failed", "Age"], cores.map(core => {
@@ -553,7 +371,7 @@ function showEngine(page, now, point) {
     ["resident", bytes(sum(page, "process_resident_memory_bytes"))]], max ? `At most ${bytes(max)} (--max-memory).` : "Unlimited (--max-memory).");
   const denials = rate("scurry_denials_total", {}, now), duplicates = rate("scurry_duplicates_total", {}, now);
   const connections = sum(page, "scurry_connections");
-  const held = names.filter(unit => of("scurry_holds_units", unit) !== "0").map(unit => `${count(Number(of("scurry_holds_units", unit)))} ${unit}`);
+  const held = names.filter(unit => of("scurry_holds_units", unit) !== "0").map(unit => `${count(Number(of("scurry_holds_units", unit)) / 10 ** decimalsOf(unit))} ${unit}`);
   tiles([
     ["Operations/s", perSecond(point.rate), `${count(connections)} connection${connections === 1 ? "" : "s"}`],
     ["Latency p99", time(point.p99), `p50 ${time(point.p50)}`],
@@ -643,6 +461,7 @@ async function look() {
     if (!answer.ok) throw new Error((await answer.json().catch(() => ({}))).detail || `status ${answer.status}`);
     const text = await answer.text().catch(() => { throw new Error("no answer from the server"); });
     const now = { page: parse(text), at: performance.now() };
+    if (!user && (rows(now.page, "scurry_http_info")[0]?.labels.serves || "").includes("charging")) await meet();
     if (now.page.has("scurry_http_node_state")) {
       const told = await ask("/v0/status");
       now.status = told.ok ? await told.json() : null;
@@ -677,249 +496,24 @@ $("signin-form").addEventListener("submit", event => {
   credentials = name ? "Basic " + btoa(utf8(`${name}:${secret}`)) : "Bearer " + secret.trim();
   try { sessionStorage.setItem("scurry-authorization", credentials); } catch { /* kept in the page */ }
   $("secret").value = "";
+  user = null;
   look();
 });
-// What a path answers; a problem is an error with its words.
-async function load(path) {
+// What a path answers; a problem is an error with its words. `known` has other words for some codes.
+async function load(path, known = {}) {
   const answer = await ask(path), told = await answer.json().catch(() => ({}));
-  if (!answer.ok) throw new Error(told.detail || `status ${answer.status}`);
+  if (!answer.ok) throw new Error(known[told.code] ?? told.detail ?? `status ${answer.status}`);
   return told;
+}
+// Asks the door who the user is, with which roles, and how many decimals units have.
+async function meet() {
+  const told = await load("/v1/console/user");
+  user = { name: told.user, roles: told.roles, decimals: new Map(Object.entries(told.unit_decimals)) };
 }
 function why(error) {
   if (error.name === "NotAllowedError") return "sign in first";
   if (error.name !== "Error") throw error;
   return error.message;
-}
-// Puts what is found in its place, unless something else was asked for meanwhile.
-async function find(make) {
-  const one = ++looked;
-  let parts;
-  try { parts = await make(); } catch (error) { parts = [element("p", why(error), { class: "bad" })]; }
-  if (one !== looked) return;
-  $("found").replaceChildren(...parts);
-  tellAll();
-}
-const account = async id => showAccount(await load("/v1/console/account?id=" + encodeURIComponent(id)));
-async function owners(kind, value) {
-  const { accounts, more } = await load(`/v1/identities/${encodeURIComponent(kind)}/${encodeURIComponent(value)}`);
-  if (accounts.length === 1) return account(accounts[0]);
-  if (!accounts.length) return [element("p", `no account has the ${kind} ${value}`, { class: "bad" })];
-  const list = element("ul", null, { class: "owners" });
-  for (const id of accounts) {
-    const line = element("li");
-    line.append(button(id, () => find(() => account(id)))); list.append(line);
-  }
-  return [element("h3", `${more ? "More than " : ""}${accounts.length} accounts have the ${kind} ${value}`), list];
-}
-$("lookup").addEventListener("submit", event => {
-  event.preventDefault();
-  const kind = $("kind").value.trim(), value = $("account").value;
-  find(() => kind ? owners(kind, value) : account(value));
-});
-function showAccount(told) {
-  const parts = [element("h3", `${told.id}: ${told.status}, version ${told.version}`)];
-  const audit = new Map((told.audit.buckets || []).map(bucket => [bucket.id, bucket]));
-  parts.push(element("p", told.audit.ok === "1" ? "Its invariants hold." : "Its invariants are broken.",
-    { class: told.audit.ok === "1" ? "good" : "bad" }));
-  if (told.identities.length) parts.push(element("p", "Identities: " + told.identities.map(one => `${one.kind} ${one.value}`).join(", ")));
-  if (told.former_identities.length) parts.push(element("p", "Former identities: " + told.former_identities.map(one => `${one.kind} ${one.value}`).join(", ")));
-  parts.push(element("h3", "Buckets"), scrolls("Buckets",
-    ["Bucket", "Unit", "#Available", "#Held", "#Floor", "#Priority", "Valid to", "Refilled", "#Credited", "#Consumed", "#Expired"],
-    told.buckets.map(bucket => { const sums = audit.get(bucket.id) || {}, [period, , amount, next] = bucket.allowance || [];
-      return [bucket.id, bucket.unit, units(bucket.available), units(bucket.held), units(bucket.floor), bucket.priority,
-        bucket.valid_to === null ? "no end" : moment(bucket.valid_to),
-        period ? `to ${units(amount)} each ${period}${next === null ? ", not again" : ", next " + moment(next)}` : "never",
-        units(sums.credited ?? "0"), units(sums.consumed ?? "0"), units(sums.expired ?? "0")]; })));
-  if (told.limits.length) parts.push(element("h3", "Limits"), scrolls("Limits",
-    ["Limit", "Of", "#Amount", "#Used", "#Held", "#Left", "#Over", "Period", "Resets at"],
-    told.limits.map(limit => [limit.id, limit.unit === null ? "open sessions" : limit.item === null ? limit.unit : `${limit.unit}, rating group ${limit.item}`,
-      ...["amount", "used", "held", "left", "overrun"].map(name => units(limit[name])), limit.period, limit.resets_at === null ? "never" : moment(limit.resets_at)])));
-  parts.push(element("h3", "Top up or adjust"), changing(told));
-  parts.push(element("h3", `Open sessions: ${told.sessions_open}`));
-  if (told.sessions.length) parts.push(scrolls("Open sessions",
-    ["Session", "Rating group", "Unit", "#Outstanding", "#Granted", "#Used", "#Last request", "Expires"],
-    told.sessions.flatMap(session => session.items.map(item => [session.id, item.key, item.unit, units(item.outstanding),
-      units(item.granted), units(item.used), session.last_request ?? "–", moment(session.deadline)]))));
-  if (told.counters.length) parts.push(element("h3", "Counters"), scrolls("Counters", ["Counter", "Unit", "#Value", "Period"],
-    told.counters.map(counter => [counter.id, counter.unit, units(counter.value), counter.period])));
-  parts.push(element("h3", "What has happened"), happened(told.id));
-  return parts;
-}
-// ---- A change of a bucket ---------------------------------------------------------------------
-// It is asked for under an id that was made before, and kept with it while no answer is certain: pressing twice, a lost
-// answer and a reload do it once. The store remembers an id for an hour; well before that nobody asks again.
-const UNITS_MAX = 2n ** 63n - 1n, AGAIN_MS = 1_800_000, MADE = "scurry-change";
-// Answers that say nothing of a request before them.
-const BARRED = new Set(["UNAUTHORIZED", "FORBIDDEN", "NOT_FOUND", "MISDIRECTED_REQUEST", "REQUEST_TIMEOUT", "STORE_REFUSED"]);
-let change = null;
-try { change = JSON.parse(sessionStorage.getItem(MADE)); if (change) change.state = "open"; } catch { /* none */ }
-function keep() {
-  try { if (change && change.state !== "new") sessionStorage.setItem(MADE, JSON.stringify(change)); else sessionStorage.removeItem(MADE); } catch { /* kept in the page */ }
-}
-// randomUUID is there over HTTPS and on loopback only.
-const transaction = () => "console-" + [...crypto.getRandomValues(new Uint8Array(16))].map(byte => byte.toString(16).padStart(2, "0")).join("");
-const signed = (amount, unit) => `${BigInt(amount) > 0n ? "+" : ""}${units(amount)} ${unit}`;
-const isOld = () => Boolean(change.at) && Date.now() - change.at > AGAIN_MS;
-const OLD = "The store may have forgotten its id, and asking again could do it twice. Look for the transaction in what has happened to the account.";
-
-function changing(told) {
-  const form = element("form"), set = element("fieldset"), note = element("p", null, { class: "note", role: "status" });
-  const what = choice(["Top up", "Adjust"]), bucket = choice(told.buckets.map(one => one.id));
-  const amount = element("input", null, { required: "", autocomplete: "off", spellcheck: "false" });
-  const may = told.roles.includes("provision");
-  set.disabled = !may || !told.buckets.length;
-  note.textContent = !may ? `This needs the role provision. You have: ${told.roles.join(", ")}.` : !told.buckets.length ? "It has no bucket."
-    : "Whole numbers of the unit; an adjustment may be negative. You are asked once more.";
-  const line = element("div", null, { class: "turn" });
-  line.append(field("What", what), field("Bucket", bucket), field("Amount", amount), element("button", "Continue…"));
-  set.append(line); form.append(set, note);
-  form.addEventListener("submit", async event => {
-    event.preventDefault();
-    const isTopUp = what.value === "Top up", text = amount.value.trim();
-    const say = words => { note.textContent = words; note.className = "bad"; };
-    const by = /^[+-]?\d{1,19}$/.test(text) ? BigInt(text) : 0n;
-    if (by === 0n || by > UNITS_MAX || by < (isTopUp ? 1n : -UNITS_MAX))
-      return say(`${text} is no amount: say a whole number ${isTopUp ? "above 0" : "other than 0"}, without separators.`);
-    if (change) return say("Another change is not settled: see above.");
-    try {
-      const now = (await load("/v1/accounts/" + encodeURIComponent(told.id))).buckets.find(one => one.bucket === bucket.value);
-      if (!now) return say(`The bucket ${bucket.value} is gone.`);
-      if (change) return;
-      const after = BigInt(now.available) + by;
-      if (after > UNITS_MAX || after < -UNITS_MAX) return say(`${text} is too much: a bucket holds ${units(UNITS_MAX)} at most, 64 bits, and this one has ${units(now.available)}.`);
-      say("");
-      change = { state: "new", id: transaction(), kind: isTopUp ? "top-ups" : "adjustments", account: told.id, bucket: bucket.value, unit: now.unit, amount: String(by), before: String(now.available) };
-      sure();
-    } catch (error) { say(why(error)); }
-  });
-  return form;
-}
-const named = () => `${change.kind === "top-ups" ? "Top up" : "Adjust"} ${change.account}`;
-// Shows the change in its dialog.
-function sure() {
-  const { account, bucket, unit, amount, id, before, at, state: is } = change, facts = [["Account", account], ["Bucket", bucket], ["Amount", signed(amount, unit)]];
-  if (is === "new") facts.push(["Available now", `${units(before)} ${unit}`], ["Afterwards", `${units(BigInt(before) + BigInt(amount))} ${unit}, if nothing else happens meanwhile`]);
-  else facts.push(["First asked", moment(at)]);
-  facts.push(["Transaction", id]);
-  $("sure-h").textContent = named();
-  $("sure-facts").replaceChildren(...facts.flatMap(([name, value]) => [element("dt", name), element("dd", value)]));
-  $("sure-do").textContent = is === "new" ? `${change.kind === "top-ups" ? "Top up by" : "Adjust by"} ${signed(amount, unit)}` : "Ask again";
-  $("sure-close").textContent = "Cancel";
-  said(is === "new" ? "" : "It is not known whether this was done. With the same id it is done once, however often it is asked for.", "warn");
-  $("sure").showModal();
-}
-function said(text, kind, isDone = false) {
-  $("sure-said").textContent = text; $("sure-said").className = kind;
-  $("sure-do").hidden = isDone; $("sure-do").disabled = change?.state === "sent";
-  if (isDone) { $("sure-close").textContent = "Close"; $("sure-close").focus(); }
-}
-function showOpen() {
-  const is = change !== null && change.state !== "new" && !$("sure").open;
-  $("open").hidden = !is;
-  if (!is) return;
-  $("open-what").textContent = `${named()}, bucket ${change.bucket}, by ${signed(change.amount, change.unit)}, first asked at ${moment(change.at)}, transaction ${change.id}: it is not known whether this was done. `
-    + (isOld() ? OLD : "Ask again: with the same id it is done once.");
-  $("open-ask").hidden = isOld();
-}
-function settled(text, kind) {
-  const { account: id } = change;
-  change = null; keep(); said(text, kind, true); showOpen();
-  find(() => account(id));
-}
-async function carryOut() {
-  if (!change || change.state === "sent") return;
-  const one = change, before = one.state;
-  if (isOld()) return said(OLD, "bad");
-  one.state = "sent"; one.at ??= Date.now();
-  keep(); said("Asking…", "note");
-  let status = 0, told = {}, reason = "no answer from the server";
-  try {
-    const headers = { ...(credentials ? { Authorization: credentials } : {}), "Content-Type": "application/json", "Idempotency-Key": one.id };
-    const answer = await fetch(`/v1/accounts/${encodeURIComponent(one.account)}/${one.kind}`, { method: "POST", headers, body: JSON.stringify({ bucket: one.bucket, amount: one.amount }),
-      credentials: "omit", cache: "no-store", signal: AbortSignal.timeout(15_000) });
-    told = await answer.json(); status = answer.status;
-    reason = told.detail || `status ${status}`;
-  } catch { /* no whole answer: nothing is known */ }
-  // It may have been forgotten meanwhile.
-  if (change !== one) return;
-  if (status === 200) return settled(`${told.replayed ? "It had been done before, and was not done again" : "Done"}: ${units(told.amount)} ${one.unit} available afterwards.`, "good");
-  if (told.code && (before === "new" ? status < 500 || told.code === "STORE_REFUSED" : status < 500 && !BARRED.has(told.code))) return settled(`Not done: ${reason}.`, "bad");
-  one.state = "open"; keep();
-  said(`It is not known whether this was done (${reason}). Ask again: with the same id it is done once, however often it is asked for.`, "warn");
-  $("sure-do").textContent = "Ask again";
-  showOpen();
-}
-$("sure-do").addEventListener("click", carryOut);
-$("sure-close").addEventListener("click", () => $("sure").close());
-$("sure").addEventListener("close", () => { if (change?.state === "new") change = null; showOpen(); });
-$("open-ask").addEventListener("click", () => { showOpen(); if (!isOld()) { sure(); showOpen(); } });
-$("open-forget").addEventListener("click", () => { change = null; keep(); showOpen(); });
-
-// What has happened to an account, the newest first. Each answer goes through a part of the log, from its end on; how far
-// is said. Without enough entries the page looks so far by itself, and on when it is asked to.
-const PAGE = narrow.matches ? 20 : 50, LOOKED_MAX = 50_000;
-const SHOWN = new Set(["position", "time_ms", "event", "account", "bucket", "unit", "bucket_no", "amount", "change", "held_change", "available", "held", "transaction", "session", "request", "item_no"]);
-function happened(id) {
-  const box = element("div", null, { id: "happened" }), shown = element("div"), turns = element("p", null, { class: "turn note" });
-  const how = element("p", "Reading the log…", { class: "note", role: "status" });
-  // Where pages begin: behind what was looked through before.
-  const begins = [{ cursor: null, looked: 0 }];
-  let reading = 0;
-  box.append(how, shown, turns);
-  // Looks for what a page has yet to show.
-  async function read(page) {
-    const one = ++reading, until = page.looked + LOOKED_MAX;
-    const say = isReading => { if (page.told) progress(page, isReading); };
-    try {
-      do {
-        const asked = new URLSearchParams({ newest_first: true, limit: PAGE - page.entries.length });
-        if (page.cursor) asked.set("cursor", page.cursor);
-        const told = page.told = await load(`/v1/accounts/${encodeURIComponent(id)}/statement?${asked}`);
-        if (one !== reading || !box.isConnected) return;
-        page.entries.push(...told.entries); page.looked += told.looked; page.cursor = told.cursor;
-        page.back = told.reached_ms ?? page.back;
-        say(true);
-      } while (page.cursor && page.entries.length < PAGE && page.looked < until && page.entries.at(-1)?.event !== "created");
-    } catch (error) {
-      if (one !== reading) return;
-      say(false);
-      how.textContent = `No statement: ${why(error)}`; how.className = "note bad";
-      return;
-    }
-    say(false);
-  }
-  function turn(number) {
-    const { cursor, looked } = begins[number];
-    read({ number, cursor, looked, before: number * PAGE, entries: [] });
-  }
-  function progress(page, isReading) {
-    const { number, before, entries, told, cursor, looked, back } = page, { length } = entries;
-    how.className = "note";
-    how.textContent = `${length ? `${before + 1} to ${before + length}, the newest first` : before ? "No more" : "Nothing has happened to it"}. ${isReading ? "Looking" : "Looked"} through the last ${plain.format(looked)} entries of the log`
-      + `${back ? `, back to ${moment(back)}` : ""}${isReading ? "…" : "."}${cursor || told.complete ? "" : ` Older entries are not kept any more${told.kept_from_ms === null ? "" : ": the log goes back to " + moment(told.kept_from_ms)}.`}`;
-    turns.replaceChildren();
-    if (isReading) turns.append(button("Stop", () => { reading++; progress(page, false); }));
-    else {
-      if (number) turns.append(button("Newer", () => turn(number - 1)));
-      if (cursor) turns.append(button("Older", () => {
-        if (length < PAGE) return read(page);
-        begins[number + 1] = { cursor, looked };
-        turn(number + 1);
-      }));
-    }
-    shown.replaceChildren(...(length ? [scrolls("What has happened", ["Time", "What", "Bucket", "#Amount", "#Change", "#Available", "#Held", "Cause"], entries.map(line))] : []));
-    tellAll();
-  }
-  const line = entry => {
-    const { amount, change, available, held, unit = "" } = entry, or = value => value === undefined ? "–" : units(value);
-    const causes = [["transaction", entry.transaction], ["session", entry.session], ["request", entry.request],
-      ...Object.entries(entry).filter(([name]) => !SHOWN.has(name))].filter(([, value]) => value !== undefined && value !== null);
-    return [moment(entry.time_ms), entry.event.replaceAll("-", " "), entry.bucket ?? "–", amount === undefined ? "–" : `${units(amount)} ${unit}`,
-      or(change), or(available), or(held), causes.map(([name, value]) => `${name.replace(/_ms$/, "").replaceAll("_", " ")} ${name.endsWith("_ms") ? moment(value) : value}`).join(", ")];
-  };
-  // The balances are shown first.
-  setTimeout(() => turn(0));
-  return box;
 }
 // A table that is wider than the screen says so.
 function tell(box) {
@@ -935,9 +529,3 @@ function tell(box) {
 function tellAll() { document.querySelectorAll(".wide").forEach(tell); }
 document.addEventListener("scroll", event => { if (event.target.classList?.contains("wide")) tell(event.target); }, true);
 new ResizeObserver(() => { drawn(); tellAll(); }).observe($("main"));
-if (narrow.matches) for (const part of document.querySelectorAll("details")) part.open = false;
-showOpen();
-loop();
-</script>
-</body>
-</html>
