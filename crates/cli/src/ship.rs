@@ -3,6 +3,7 @@
 mod amqp;
 mod backup;
 mod files;
+mod http;
 mod kafka;
 mod metrics;
 mod nats;
@@ -43,6 +44,8 @@ enum Destination {
     Files(files::ToFiles),
     /// Write usage records, a line of JSON each: of each session that has ended, and of each direct debit.
     Usage(usage::ToUsage),
+    /// Post CloudEvents to a webhook or a service that meters use, each event at least once.
+    Http(http::ToHttp),
     /// Publish messages to a stream of NATS JetStream, each event once.
     Nats(nats::ToNats),
     /// Add entries to streams of Valkey or Redis, each event once.
@@ -58,6 +61,7 @@ impl Ship {
         match self.to {
             Destination::Files(to) => to.run(),
             Destination::Usage(to) => to.run(),
+            Destination::Http(to) => to.run(),
             Destination::Nats(to) => to.run(),
             Destination::Redis(to) => to.run(),
             Destination::Kafka(to) => to.run(),

@@ -2,6 +2,7 @@
 
 use crate::client_errors::ClientFault;
 use crate::request_handler::RequestHandler;
+use crate::stop::DoorStop;
 use crate::traffic::{DoorMetrics, HttpVersion};
 use axum::http::Request;
 use axum::response::Response;
@@ -21,6 +22,7 @@ pub(crate) struct Client {
     pub(crate) address: Option<SocketAddr>,
     pub(crate) ways: Arc<RequestHandler>,
     pub(crate) traffic: Arc<DoorMetrics>,
+    pub(crate) stop: DoorStop,
 }
 
 impl Client {
@@ -42,7 +44,7 @@ impl Client {
         version: HttpVersion,
     ) -> Response {
         self.traffic.request_of(version);
-        let mut answer = self.ways.answer(request).await;
+        let mut answer = self.ways.answer(request, &self.stop).await;
         if let Some(misdeed) = answer.extensions_mut().remove::<ClientFault>() {
             self.tell(misdeed);
         }

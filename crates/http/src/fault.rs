@@ -6,7 +6,7 @@ use scurry_ledger::Code;
 use serde_json::json;
 
 /// Location of a fault in a request.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub enum FaultLocation<'a> {
     /// A JSON pointer (RFC 6901) into the body.
     Body(&'a str),

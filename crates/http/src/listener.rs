@@ -6,6 +6,7 @@ use crate::connection;
 use crate::front::{DoorSettings, Tls};
 use crate::request_handler::RequestHandler;
 use crate::start_error::StartError;
+use crate::stop::DoorStop;
 use crate::traffic::DoorMetrics;
 use std::io;
 use std::net::SocketAddr;
@@ -85,7 +86,8 @@ impl Listener {
             let traffic = Arc::clone(&traffic);
             tokio::spawn(async move {
                 let _counted = traffic.connected();
-                let client = Arc::new(Client { address: stream.peer_addr().ok(), ways, traffic });
+                let (address, stop) = (stream.peer_addr().ok(), DoorStop::new(draining.clone()));
+                let client = Arc::new(Client { address, ways, traffic, stop });
                 if let Err(error) = connection::talk(&client, stream, tls, draining).await {
                     client.tell_of_end(&*error);
                     tracing::debug!(%error, "a connection ended");

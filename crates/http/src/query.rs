@@ -1,4 +1,4 @@
-//! The query of a URL, after `?`: names and values of any bytes, each name at most once.
+//! The query of a URL, after `?`: names and values of any bytes, each name once, or several times.
 
 use crate::problem::Problem;
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode};
@@ -8,12 +8,30 @@ use serde_json::json;
 pub const ESCAPED: &AsciiSet =
     &CONTROLS.add(b' ').add(b'"').add(b'#').add(b'%').add(b'&').add(b'+').add(b'<').add(b'>');
 
-/// Parses `query`, in which only `names` may occur. Returns the value of each name, in the order of `names`.
+/// Parses `query`, in which only `names` may occur, each once. Returns the value of each name, in the order of `names`.
 pub fn read<const N: usize>(
     query: Option<&str>,
     names: [&str; N],
 ) -> Result<[Option<Vec<u8>>; N], Problem> {
     let mut values = [const { None }; N];
+    for (value, (name, mut given)) in
+        values.iter_mut().zip(names.iter().zip(read_all(query, names)?))
+    {
+        *value = given.pop();
+        if !given.is_empty() {
+            return Err(wrong(name, &format!("{name} stands twice")));
+        }
+    }
+    Ok(values)
+}
+
+/// Parses `query`, in which only `names` may occur, each also several times. Returns the values of each name, in the order
+/// of `names`.
+pub fn read_all<const N: usize>(
+    query: Option<&str>,
+    names: [&str; N],
+) -> Result<[Vec<Vec<u8>>; N], Problem> {
+    let mut values = [const { Vec::new() }; N];
     for pair in query.unwrap_or_default().split('&').filter(|pair| !pair.is_empty()) {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
         let Some(at) = names.iter().position(|known| *known == name) else {
@@ -25,11 +43,8 @@ pub fn read<const N: usize>(
             };
             return Err(wrong(&name, &why));
         };
-        if values[at].is_some() {
-            return Err(wrong(name, &format!("{name} stands twice")));
-        }
         let plain = value.replace('+', " ");
-        values[at] = Some(percent_decode(plain.as_bytes()).collect());
+        values[at].push(percent_decode(plain.as_bytes()).collect());
     }
     Ok(values)
 }

@@ -1,6 +1,7 @@
 //! The two paths of a request: the fast path of operations that are requested most, and the router.
 
 use crate::options;
+use crate::stop::DoorStop;
 use axum::Router;
 use axum::body::Body;
 use axum::http::Request;
@@ -32,13 +33,14 @@ impl RequestHandler {
         RequestHandler { fast, router: TowerToHyperService::new(router) }
     }
 
-    pub(crate) async fn answer(&self, mut request: Request<Incoming>) -> Response {
+    pub(crate) async fn answer(&self, mut request: Request<Incoming>, stop: &DoorStop) -> Response {
         if let Some(fast) = &self.fast {
             match fast.answer(request) {
                 ControlFlow::Break(answer) => return answer.await,
                 ControlFlow::Continue(others) => request = others,
             }
         }
+        request.extensions_mut().insert(stop.clone());
         let is_health = options::health_options_to_get(&mut request);
         let answer = self.router.call(request.map(Body::new)).await;
         let mut answer = answer.unwrap_or_else(|never| match never {});

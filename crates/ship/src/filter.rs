@@ -19,7 +19,7 @@ impl Filter {
     pub const ALWAYS: [&'static str; 3] = ["missed", "cleared", "loaded"];
 
     /// Returns the names that the store is asked for; none for all.
-    pub(crate) fn asked(&self) -> Vec<&'static str> {
+    pub fn asked(&self) -> Vec<&'static str> {
         match self.names.is_empty() {
             true => Vec::new(),
             false => self.names.iter().copied().chain(["cleared", "loaded"]).collect(),

@@ -45,6 +45,11 @@ impl Positions {
         self.next.insert(next.thread, next);
     }
 
+    /// Removes the position of a thread that the store no longer has.
+    pub fn remove(&mut self, thread: u16) {
+        self.next.remove(&thread);
+    }
+
     /// Returns the positions, in the order of the threads.
     pub fn iter(&self) -> impl Iterator<Item = Position> {
         self.next.values().copied()

@@ -201,6 +201,13 @@ impl Run<'_> {
                     self.measures.note_read(&events);
                     let next = events.next;
                     for event in events.events {
+                        // A slow sink need not take a whole read before it ends.
+                        if self.ends.load(Ordering::Relaxed)
+                            && let EventId::At(at) = event.id
+                        {
+                            self.reached.set(at);
+                            return self.flush();
+                        }
                         let missed = matches!(event.id, EventId::Missed { .. });
                         self.append(event, next)?;
                         if missed {

@@ -7,6 +7,14 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+/// Where systems keep the certificates of public CAs: Debian, Fedora, openSUSE, Alpine.
+const SYSTEM_FILES: [&str; 4] = [
+    "/etc/ssl/certs/ca-certificates.crt",
+    "/etc/pki/tls/certs/ca-bundle.crt",
+    "/etc/ssl/ca-bundle.pem",
+    "/etc/ssl/cert.pem",
+];
+
 /// Permission bits that a private key should not have: any for users other than owner and group.
 const OTHERS: u32 = 0o007;
 
@@ -40,6 +48,17 @@ pub fn roots(what: &'static str, text: &[u8], path: &Path) -> Result<RootCertSto
         roots.add(root).map_err(|error| refused(what, path, error))?;
     }
     Ok(roots)
+}
+
+/// Returns the system's roots. There may be none: then no certificate is trusted.
+pub fn system_roots() -> RootCertStore {
+    let mut roots = RootCertStore::empty();
+    let text = SYSTEM_FILES.iter().find_map(|path| std::fs::read(Path::new(path)).ok());
+    for root in CertificateDer::pem_slice_iter(&text.unwrap_or_default()).flatten() {
+        // The system's list may have certificates that the library refuses, beside hundreds that it takes.
+        let _ = roots.add(root);
+    }
+    roots
 }
 
 /// Parses the private key in a file's text.

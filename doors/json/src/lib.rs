@@ -11,6 +11,7 @@ mod chain;
 mod console_key;
 mod console_lists;
 mod denial;
+mod events;
 mod fast_path;
 mod holds;
 mod http_wording;

@@ -2,6 +2,7 @@
 //! of all problem codes.
 
 use crate::bounds::Bounds;
+use crate::events;
 use crate::http_wording;
 use crate::operation::{OpenApiTag, Operation, Retry};
 use crate::table::OPERATIONS;
@@ -30,6 +31,7 @@ pub(crate) fn document(is_open: bool, bounds: &Bounds) -> Value {
         let path = paths.entry(operation.path).or_insert_with(|| json!({}));
         path[operation.method.word()] = describe(operation, is_open, &mut requests, &mut answers);
     }
+    paths.insert(events::PATH.to_owned(), events::describe(is_open));
     let rows = answers.subschema_for::<Vec<CodeRow>>();
     paths.insert(
         "/v1/problems".to_owned(),
@@ -89,7 +91,7 @@ impl DocumentCache {
 
 /// Returns the security requirement: either scheme, with the role that the user needs. An open door also accepts
 /// requests without credentials.
-fn security(is_open: bool, role: Option<Role>) -> Value {
+pub(crate) fn security(is_open: bool, role: Option<Role>) -> Value {
     let roles: Vec<&str> = role.iter().map(|role| role.name()).collect();
     match is_open {
         true => json!([{}, { "bearer": roles }, { "basic": roles }]),

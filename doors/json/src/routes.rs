@@ -4,6 +4,7 @@ use crate::answer::Answer;
 use crate::bounds::Bounds;
 use crate::console_lists;
 use crate::denial;
+use crate::events;
 use crate::input::Input;
 use crate::lookup;
 use crate::openapi::{self, DocumentCache};
@@ -40,6 +41,7 @@ pub fn routes(store: &Arc<dyn Service>, gate: &Arc<Gate>) -> Router {
         .route("/v1/console/accounts", get(console_lists::accounts))
         .route("/v1/console/holds", get(console_lists::holds));
     let mut all = gate.guard(Role::Read, lookup.with_state(Arc::clone(store)));
+    all = all.merge(gate.guard(Role::Read, events::routes(store)));
     for role in ROLES {
         let routes = of_role(role, store, gate.is_open());
         all = all.merge(if role == Role::Anyone { routes } else { gate.guard(role, routes) });

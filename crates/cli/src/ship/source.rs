@@ -54,7 +54,7 @@ pub(crate) struct SourceOptions {
     #[arg(long, conflicts_with_all = ["backup", "begin"])]
     from_state: bool,
 
-    /// Longest time from an event to its delivery, milliseconds [default: 60000 for files, else 100]
+    /// Longest time from an event to its delivery, milliseconds [default: 60000 for files, 1000 for http, else 100]
     #[arg(long, value_name = "MS")]
     flush_ms: Option<Number<u64, 1, 86_400_000>>,
 

@@ -51,7 +51,7 @@ fn what_it_names_is_served_and_nothing_else() {
             assert_eq!(operation["x-scurry-role"], spec.role.name(), "{method} {path}");
         }
     }
-    assert_eq!(operations, 31, "an operation was added or is gone: see docs/charging-http.md");
+    assert_eq!(operations, 32, "an operation was added or is gone: see docs/charging-http.md");
 }
 
 /// Permissions: the security scheme, and the role that the user needs.
@@ -87,7 +87,7 @@ fn it_says_who_may_do_what_where_users_are_asked_for() {
             assert!(responses["401"].is_object() && responses["403"].is_object(), "{request}");
         }
     }
-    assert_eq!(guards, 29);
+    assert_eq!(guards, 30);
     assert_eq!(guarded.ask("GET /v1/accounts/x", &[], "").body["code"], "UNAUTHORIZED");
     // Without users the document names no required role, but still says how a client may authenticate.
     let (_nodes, open) = open();

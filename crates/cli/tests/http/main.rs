@@ -21,6 +21,7 @@ mod console;
 mod docs;
 mod entities;
 mod entity;
+mod event_stream;
 mod failures;
 mod fast_path;
 mod floods;

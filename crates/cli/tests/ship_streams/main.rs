@@ -2,6 +2,7 @@
 //! round, and then every event is there once and in order.
 
 mod compare;
+mod http;
 mod load;
 #[cfg(feature = "nats")]
 mod nats;
@@ -9,6 +10,7 @@ mod nats;
 #[path = "../../../../sinks/nats/tests/all/peer.rs"]
 mod nats_server;
 mod proxy;
+mod receiver;
 mod redis;
 mod shipper;
 mod store;

@@ -15,7 +15,9 @@ fn command(arguments: &[String]) -> Command {
         .arg("ship")
         .args(arguments)
         .env_remove("SCURRY_PASSWORD")
-        .env_remove("SCURRY_TO_PASSWORD");
+        .env_remove("SCURRY_TO_PASSWORD")
+        .env_remove("SCURRY_WEBHOOK_SECRET")
+        .env_remove("SCURRY_WEBHOOK_HEADERS");
     command.stdin(Stdio::null());
     command
 }

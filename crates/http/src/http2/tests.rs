@@ -13,6 +13,7 @@ use crate::bounds::HEADERS_MAX;
 use crate::client::{Client, ConnectionEnd};
 use crate::connection::talk_plainly;
 use crate::request_handler::RequestHandler;
+use crate::stop::DoorStop;
 use crate::traffic::DoorMetrics;
 use axum::Router;
 use axum::body::{Body, Bytes};
@@ -73,8 +74,9 @@ fn open() -> OneConnection {
     let (near, far) = duplex(64 * 1024);
     let traffic = DoorMetrics::new(SocketAddr::from(([127, 0, 0, 1], 0)), "tests", None);
     let ways = Arc::new(RequestHandler::new(None, routes));
-    let client = Arc::new(Client { address: None, ways, traffic });
     let (stop, draining) = watch::channel(());
+    let door_stop = DoorStop::new(draining.clone());
+    let client = Arc::new(Client { address: None, ways, traffic, stop: door_stop });
     let ended = tokio::spawn(async move { talk_plainly(&client, far, draining).await });
     OneConnection { stream: near, stop, answers, parts, ended }
 }

@@ -1,20 +1,10 @@
 //! TLS of a client: whose certificates it trusts, and the certificate that it shows.
 
+use rustls::ClientConfig;
 use rustls::crypto::ring;
-use rustls::pki_types::CertificateDer;
-use rustls::pki_types::pem::PemObject;
-use rustls::{ClientConfig, RootCertStore};
 use scurry_tls::{TlsError, pem};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
-
-/// Where systems keep the certificates of public CAs: Debian, Fedora, openSUSE, Alpine.
-const SYSTEM_FILES: [&str; 4] = [
-    "/etc/ssl/certs/ca-certificates.crt",
-    "/etc/pki/tls/certs/ca-bundle.crt",
-    "/etc/ssl/ca-bundle.pem",
-    "/etc/ssl/cert.pem",
-];
 
 /// What ALPN offers, in the order of preference.
 pub(crate) const HTTP2: &[u8] = b"h2";
@@ -42,7 +32,7 @@ impl ClientTlsFiles {
                 let what = "the CA";
                 pem::roots(what, &pem::read(what, path)?, path)?
             }
-            None => system_roots(),
+            None => pem::system_roots(),
         };
         let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()
@@ -64,17 +54,6 @@ impl ClientTlsFiles {
         config.alpn_protocols = vec![HTTP2.to_vec(), HTTP1.to_vec()];
         Ok(Arc::new(config))
     }
-}
-
-/// Returns the system's roots. A system without any is served all the same: it may call http alone.
-fn system_roots() -> RootCertStore {
-    let mut roots = RootCertStore::empty();
-    let text = SYSTEM_FILES.iter().find_map(|path| std::fs::read(Path::new(path)).ok());
-    for root in CertificateDer::pem_slice_iter(&text.unwrap_or_default()).flatten() {
-        // The system's list may have certificates that the library refuses, beside hundreds that it takes.
-        let _ = roots.add(root);
-    }
-    roots
 }
 
 /// Files of a client that cannot be used.
