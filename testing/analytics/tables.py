@@ -5,6 +5,8 @@ usage: tables.py compare PARQUET OTHER-PARQUET CSV <EXPECTED.json
        tables.py rows PARQUET             prints the rows of each table, and those of the sums
        tables.py events PARQUET LINES     compares files of events of both forms
        tables.py document FILE DIRECTORY  runs the blocks of SQL and Python of a document in a directory
+       tables.py reports FILE DIRECTORY SCURRY DATA <EXPECTED.json
+                                          compares the queries of a document with the reports that they name
 
 EXPECTED has `totals` (SCUR.TOTALS by unit), `accounts` (by id the available and held amounts of each bucket).
 """
@@ -12,10 +14,13 @@ EXPECTED has `totals` (SCUR.TOTALS by unit), `accounts` (by id the available and
 import base64
 import contextlib
 import datetime
+import decimal
 import io
 import json
 import os
 import re
+import shlex
+import subprocess
 import sys
 
 import duckdb
@@ -167,4 +172,64 @@ def document(file, directory):
     print("blocks", len(blocks))
 
 
-{"compare": compare, "rows": print_rows, "events": events, "document": document}[sys.argv[1]](*sys.argv[2:])
+def report(scurry, words, source):
+    """Returns the answer of a report, which must be complete."""
+    command = [scurry, *words, *source, "--format", "json"]
+    said = subprocess.run(command, capture_output=True, text=True)
+    assert said.returncode == 0, (command, said.stderr)
+    answer = json.loads(said.stdout)
+    assert answer["complete"] and not answer["missing"], answer["missing"]
+    assert not answer["left_out"] or "--top" in words, words
+    return answer
+
+
+def shown(value):
+    """Returns a value of DuckDB as a report shows it."""
+    if isinstance(value, datetime.datetime):
+        return value.astimezone(datetime.UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return int(value) if isinstance(value, decimal.Decimal) else value
+
+
+def balances(found):
+    """Returns the balances around the entries of a statement, in the order of the query."""
+    of = {word: {(row["account"], row["bucket"]): row["available"] for row in found if row["event"] == word} for word in ("opening", "closing")}
+    return [{"account": key[0], "bucket": key[1], "opening": of["opening"][key], "closing": of["closing"][key]} for key in sorted(of["opening"])]
+
+
+def reports(file, directory, scurry, data):
+    """Queries and reports have the same rows, and their sums are those that the store told."""
+    expected = json.load(sys.stdin)["totals"]
+    with open(file) as text:
+        blocks = re.findall(r"^```sql\n(.*?)^```", text.read(), re.MULTILINE | re.DOTALL)
+    os.chdir(directory)
+    sources = [["--files", "events"], ["--files", "lines"], ["--files", "messages"], ["--backup", data]]
+    compared = 0
+    for command, query in re.findall(r"^-- scurry (report [^\n]*)\n(.*?;)$", "\n".join(blocks), re.MULTILINE | re.DOTALL):
+        relation = duckdb.sql(query)
+        wanted = [dict(zip(relation.columns, map(shown, row))) for row in relation.fetchall()]
+        assert wanted or "--older" in command, command
+        for source in sources:
+            found = report(scurry, shlex.split(command), source)["rows"]
+            if "opening" in relation.columns:
+                found = balances(found)
+            found = [row for row in found if row.get("event") not in ("opening", "closing")]
+            found = [{name: row[name] for name in relation.columns} for row in found]
+            if "ORDER BY time," in query:
+                found.sort(key=lambda row: (row["time"], row["account"]))
+            assert found == wanted, (command, source, [pair for pair in zip(found, wanted) if pair[0] != pair[1]][:2], len(found), len(wanted))
+            compared += len(found)
+    for source in sources:
+        spent = {row["unit"]: row for row in report(scurry, ["report", "spend"], source)["totals"]}
+        for unit, of in expected.items():
+            found = spent.get(unit, {"spent": 0, "refunded": 0, "uncollected": 0})
+            assert [found["spent"], found["refunded"], found["uncollected"]] == [int(of[name]) for name in ("consumed", "refunded", "uncollected")], (source, unit, found, of)
+        rows_of = {row["unit"]: row for row in report(scurry, ["report", "conservation"], source)["rows"]}
+        for unit, of in expected.items():
+            names = "available held credited refunded consumed expired voided".split()
+            assert [rows_of[unit][name] for name in names] == [int(of[name]) for name in names], (source, unit)
+        held = {row["unit"]: row["amount"] for row in report(scurry, ["report", "holds"], source)["totals"]}
+        assert held == {unit: int(of["held"]) for unit, of in expected.items() if int(of["held"])}, (source, held)
+    print("same", compared > 500)
+
+
+{"compare": compare, "rows": print_rows, "events": events, "document": document, "reports": reports}[sys.argv[1]](*sys.argv[2:])

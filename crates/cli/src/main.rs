@@ -22,6 +22,7 @@ mod rdma;
 mod recovery;
 mod reload;
 mod replica;
+mod report;
 mod restore;
 mod serve;
 mod server_address;
@@ -136,6 +137,11 @@ enum Command {
     /// Reads the files, also those of a running server or of any node of a group, and asks no server.
     State(state::State),
 
+    /// Answer questions of finance from a backup or from shipped files: spend, denials, old holds, sums, statements.
+    ///
+    /// Reads files, also those of a running server, and asks no server. An answer that is not complete says so.
+    Report(Box<report::Report>),
+
     /// Ask a running server to write a snapshot, and wait until it has.
     ///
     /// A start reads the newest snapshot and the log after it, so one that was just written makes the next start
@@ -215,6 +221,7 @@ fn run(command: Command, given: &ArgMatches) -> anyhow::Result<ExitCode> {
         Command::Backup(backup) => backup.run(),
         Command::Restore(restore) => restore.run(),
         Command::State(state) => state.run(),
+        Command::Report(report) => report.run(),
         Command::Snapshot(snapshot) => snapshot.run(),
         Command::Cluster(cluster) => cluster.run(),
         Command::Replica(replica) => replica.run(),

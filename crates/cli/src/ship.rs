@@ -13,6 +13,8 @@ mod state;
 mod tell;
 mod usage;
 
+pub(crate) use backup::BackupEvents;
+
 use crate::log::Log;
 use anyhow::{Context, Result};
 use clap::{Args, Subcommand};

@@ -48,7 +48,7 @@ impl Zone {
     }
 
     /// Returns by how many ms the clocks of the zone are ahead of UTC at this moment.
-    pub(crate) fn ahead_ms(self, utc: i64) -> i64 {
+    pub fn ahead_ms(self, utc: i64) -> i64 {
         match self {
             Zone::Fixed(minutes) => i64::from(minutes) * MINUTE_MS,
             Zone::Named(zone) => zone.ahead_ms(utc),

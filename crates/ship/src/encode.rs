@@ -1,7 +1,7 @@
 //! Records as bytes.
 
 use crate::Record;
-use prost::Message;
+use prost::{DecodeError, Message};
 
 /// The form of a record's bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,4 +19,9 @@ pub fn encode(record: &Record, form: Form, out: &mut Vec<u8>) {
         Form::Json => serde_json::to_writer(out, record).expect("a record has no fault of JSON"),
         Form::Protobuf => record.encode(out).expect("a vector takes everything"),
     }
+}
+
+/// Reads a record of Protobuf.
+pub fn decode(message: &[u8]) -> Result<Record, DecodeError> {
+    Record::decode(message)
 }

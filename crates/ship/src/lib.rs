@@ -15,12 +15,12 @@ mod shipper;
 mod sink;
 mod state;
 
-pub use encode::{Form, encode};
+pub use encode::{Form, decode, encode};
 pub use filter::Filter;
 pub use measures::{Figures, Measures};
 pub use positions::{ParsePositionsError, Positions, StoreId};
 pub use reader::Begin;
-pub use record::{Record, base64, date};
+pub use record::{Record, base64, date, time_of};
 pub use shipper::{Origin, ShipError, Shipping, ship};
 pub use sink::{Delivery, Sink, SinkError};
 pub use state::{STATE_EVENTS, State};

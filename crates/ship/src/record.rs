@@ -3,13 +3,15 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use scurry_service::{Event, EventField, EventId};
-use serde::{Serialize, Serializer};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::BTreeMap;
-use time::OffsetDateTime;
+use time::{Date, Month, OffsetDateTime, Time};
 
 /// An event. docs/events.md has the meaning of the fields; those without a value are left out of JSON. Amounts are minor
 /// units.
-#[derive(Clone, PartialEq, Serialize, prost::Message)]
+#[derive(Clone, PartialEq, Serialize, Deserialize, prost::Message)]
+#[serde(default)]
 pub struct Record {
     /// Position of the event in its store, the same each time when it is read.
     #[prost(string, tag = "1")]
@@ -19,7 +21,8 @@ pub struct Record {
     pub store: String,
     /// Time of the commit, ms since 1970 UTC. In JSON `time`, a date of RFC 3339. 0 for `missed`.
     #[prost(int64, tag = "3")]
-    #[serde(rename = "time", serialize_with = "as_date", skip_serializing_if = "is_zero")]
+    #[serde(rename = "time", serialize_with = "as_date", deserialize_with = "of_date")]
+    #[serde(skip_serializing_if = "is_zero")]
     pub time_ms: i64,
     /// Name of the event.
     #[prost(string, tag = "4")]
@@ -50,7 +53,8 @@ pub struct Record {
     pub request: Option<u32>,
     /// DATA of the session: opaque bytes of its client. In JSON base64.
     #[prost(bytes = "vec", optional, tag = "11")]
-    #[serde(serialize_with = "as_base64", skip_serializing_if = "Option::is_none")]
+    #[serde(serialize_with = "as_base64", deserialize_with = "of_base64")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub data: Option<Vec<u8>>,
     /// Key of the item.
     #[prost(string, optional, tag = "12")]
@@ -303,6 +307,22 @@ pub fn date(time_ms: i64) -> String {
     )
 }
 
+/// Returns the time, ms since 1970 UTC, of a date that [`date`] wrote. None for any other text.
+pub fn time_of(date_text: &str) -> Option<i64> {
+    let number = |range: std::ops::Range<usize>| date_text.get(range)?.parse::<u16>().ok();
+    let small = |range| u8::try_from(number(range)?).ok();
+    let of_calendar = || {
+        let month = Month::try_from(small(5..7)?).ok()?;
+        let day = Date::from_calendar_date(number(0..4)?.into(), month, small(8..10)?).ok()?;
+        let time =
+            Time::from_hms_milli(small(11..13)?, small(14..16)?, small(17..19)?, number(20..23)?);
+        let nanos = day.with_time(time.ok()?).assume_utc().unix_timestamp_nanos();
+        i64::try_from(nanos / 1_000_000).ok()
+    };
+    let time_ms = of_calendar().or_else(|| date_text.parse().ok())?;
+    (date(time_ms) == date_text).then_some(time_ms)
+}
+
 /// Returns bytes as base64 with padding.
 pub fn base64(bytes: &[u8]) -> String {
     STANDARD.encode(bytes)
@@ -314,6 +334,16 @@ fn as_date<S: Serializer>(time_ms: &i64, serializer: S) -> Result<S::Ok, S::Erro
 
 fn as_base64<S: Serializer>(data: &Option<Vec<u8>>, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(&base64(data.as_deref().unwrap_or_default()))
+}
+
+fn of_date<'de, D: Deserializer<'de>>(deserializer: D) -> Result<i64, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    time_of(&text).ok_or_else(|| D::Error::custom(format!("{text:?} is no date of an event")))
+}
+
+fn of_base64<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<u8>>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    STANDARD.decode(text).map(Some).map_err(D::Error::custom)
 }
 
 fn is_zero(number: &i64) -> bool {
@@ -355,9 +385,25 @@ mod tests {
         let mut out = Vec::new();
         encode(&record, Form::Json, &mut out);
         assert_eq!(
-            String::from_utf8(out).expect("JSON"),
+            str::from_utf8(&out).expect("JSON"),
             r#"{"id":"1.0:7-2","store":"00c0ffee00c0ffee","time":"2026-11-21T22:00:03.119Z","event":"debited","account":"al\\xffice","identities":{"msisdn":"49123"},"transaction":"t1","data":"AP8=","item":"100","amount":-5}"#
         );
+        let read = |line: &str| serde_json::from_str::<Record>(line);
+        encode(&record, Form::Json, &mut out);
+        assert_eq!(read(str::from_utf8(&out).expect("JSON")).expect("a record"), record);
+        // A field of a later version is skipped, and a date that is none is refused.
+        assert!(read(r#"{"id":"1.0:7","later":[1]}"#).is_ok());
+        assert!(read(r#"{"id":"1.0:7","time":"2026-02-30T00:00:00.000Z"}"#).is_err());
+    }
+
+    #[test]
+    fn dates_are_read_back() {
+        for time_ms in [-1, 0, 951_782_400_000, 1_795_298_403_119, 253_402_300_799_999, i64::MAX] {
+            assert_eq!(time_of(&date(time_ms)), Some(time_ms), "{}", date(time_ms));
+        }
+        for other in ["", "2026-11-21", "2026-11-21T22:00:03Z", "2026-11-21 22:00:03.119Z", "05"] {
+            assert_eq!(time_of(other), None, "{other}");
+        }
     }
 
     #[test]

@@ -200,6 +200,10 @@ impl Run<'_> {
                 Ok(News::Read(events)) => {
                     self.measures.note_read(&events);
                     let next = events.next;
+                    let is_first = self.reached.next(next.thread).is_none();
+                    if is_first && self.shipping.begin == Begin::Oldest {
+                        self.sink.begin_thread(events.oldest);
+                    }
                     for event in events.events {
                         // A slow sink need not take a whole read before it ends.
                         if self.ends.load(Ordering::Relaxed)

@@ -25,6 +25,10 @@ pub trait Sink: Send {
     /// [`SinkError::Refused`] if the destination has events of another store.
     fn resume(&mut self, store: StoreId) -> Result<Positions, SinkError>;
 
+    /// Tells where the events of a thread begin of which the destination has nothing yet. It comes before the thread's
+    /// first event. Positions before the first event have none, for instance commits of plain keys.
+    fn begin_thread(&mut self, _begin: Position) {}
+
     /// Takes an event. It may be delivered now or with the next flush. A flush comes before `missed`, so events between
     /// two flushes are of one log of each thread.
     fn append(&mut self, delivery: &Delivery<'_>) -> Result<(), SinkError>;

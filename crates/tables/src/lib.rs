@@ -1,5 +1,5 @@
 //! Writes tables as Parquet and CSV, for analysis with other tools: columns that are declared once, rows of cells, files
-//! that are complete or not there. It knows nothing of accounts and events.
+//! that are complete or not there. Reads its files of Parquet. It knows nothing of accounts and events.
 #![forbid(unsafe_code)]
 
 mod cell;
@@ -9,6 +9,7 @@ mod declare;
 mod directory;
 mod error;
 mod parquet_file;
+mod parquet_rows;
 mod row_group;
 
 pub use cell::{Cell, rfc3339, text_of};
@@ -17,3 +18,4 @@ pub use csv_file::CsvFile;
 pub use directory::{Format, TableDirectory, TableFile};
 pub use error::TableError;
 pub use parquet_file::{ParquetFile, PushError};
+pub use parquet_rows::{NamedCells, ParquetRows};

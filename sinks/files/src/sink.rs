@@ -35,6 +35,8 @@ pub struct FileSink {
     flush_len: usize,
     directory: Option<Directory>,
     reached: Option<Positions>,
+    /// Where the events of threads begin of which there is no file, by thread.
+    begins: BTreeMap<u16, Position>,
     /// Files that are not complete, by thread.
     open: BTreeMap<u16, OpenFile>,
 }
@@ -57,6 +59,7 @@ impl FileSink {
             flush_len,
             directory: None,
             reached: None,
+            begins: BTreeMap::new(),
             open: BTreeMap::new(),
         }
     }
@@ -70,11 +73,12 @@ impl FileSink {
         fault(&self.path, error)
     }
 
-    /// Begins the file of a thread, at the position that is reached, or at this one if that is of an earlier log.
+    /// Begins the file of a thread, at the position that is reached, or where the thread's events begin, or at this one if
+    /// those are of an earlier log.
     fn begin(&self, at: Position) -> io::Result<OpenFile> {
         let (directory, reached) = (self.directory(), self.reached());
-        let known = reached.next(at.thread).filter(|next| next.generation == at.generation);
-        let from = known.unwrap_or(at);
+        let known = reached.next(at.thread).or_else(|| self.begins.get(&at.thread).copied());
+        let from = known.filter(|known| known.generation == at.generation).unwrap_or(at);
         let extension = match self.layout {
             Layout::Payloads(form) => Lines::extension(form),
             Layout::Parquet => EventTable::EXTENSION,
@@ -126,6 +130,7 @@ impl FileSink {
 impl Sink for FileSink {
     fn resume(&mut self, store: StoreId) -> Result<Positions, SinkError> {
         self.open.clear();
+        self.begins.clear();
         // The lock of an earlier attempt is given back first.
         self.directory = None;
         let directory = Directory::open(&self.path, self.kind)?;
@@ -133,6 +138,10 @@ impl Sink for FileSink {
         self.directory = Some(directory);
         self.reached = Some(reached.clone());
         Ok(reached)
+    }
+
+    fn begin_thread(&mut self, begin: Position) {
+        self.begins.insert(begin.thread, begin);
     }
 
     fn append(&mut self, delivery: &Delivery<'_>) -> Result<(), SinkError> {

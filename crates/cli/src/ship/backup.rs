@@ -1,14 +1,14 @@
 //! The events of a backup, or of any data directory: its files are read, and no server is asked.
 
 use crate::store::{DataDirectory, Progress, core_name, sound_core};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use scurry_disk::Directory;
 use scurry_engine::{EventAt, EventFilter, EventReader, Stop};
-use scurry_ledger::Name;
+use scurry_ledger::{Name, Time};
 use scurry_server::{EventLog, missed_events};
 use scurry_service::{
-    Call, CallError, Events, EventsCall, Follow, FollowFrom, Position, Refusal, Request, Service,
-    StoreCall, StoreRead,
+    Call, CallError, Event, Events, EventsCall, Follow, FollowFrom, Position, Refusal, Request,
+    Service, StoreCall, StoreRead,
 };
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -17,9 +17,20 @@ use std::sync::{Mutex, PoisonError};
 const READ_LEN_ENOUGH: usize = 1 << 20;
 /// Bytes that an event takes at least.
 const EVENT_LEN: usize = 256;
+/// Events of one read.
+const EVENTS_MAX: u16 = 1_000;
+
+/// How far back the log of a core reaches.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Kept {
+    /// Whether it begins with the store.
+    pub(crate) is_whole: bool,
+    /// When the oldest frame was written. None if there is none.
+    pub(crate) from: Option<Time>,
+}
 
 /// A store whose events are in files. It answers nothing else.
-pub(super) struct BackupEvents {
+pub(crate) struct BackupEvents {
     cores: Vec<CoreEvents>,
 }
 
@@ -33,7 +44,7 @@ struct CoreEvents {
 
 impl BackupEvents {
     /// Opens a data directory, and checks its files.
-    pub(super) fn open(path: &Path) -> Result<BackupEvents> {
+    pub(crate) fn open(path: &Path) -> Result<BackupEvents> {
         let source = DataDirectory::open(path)?;
         let manifest = source.manifest()?;
         source.ensure_begun()?;
@@ -56,11 +67,66 @@ impl BackupEvents {
         }
         Ok(BackupEvents { cores })
     }
+
+    /// Returns the random number that identifies the store.
+    pub(crate) fn store(&self) -> u64 {
+        self.cores.first().map_or(0, |core| core.log.store)
+    }
+
+    /// Returns the number of cores.
+    pub(crate) fn threads(&self) -> u16 {
+        u16::try_from(self.cores.len()).expect("the manifest has their number")
+    }
+
+    /// Returns how far back the log of a core reaches.
+    pub(crate) fn kept(&self, thread: u16) -> Result<Kept> {
+        let core = self.core(thread)?;
+        let mut reader = core.reader.lock().unwrap_or_else(PoisonError::into_inner);
+        let oldest = reader.oldest()?.unwrap_or(core.last + 1);
+        // In the first generation the log starts where the store started.
+        let is_whole = core.log.generation == 1 && oldest == 1;
+        Ok(Kept { is_whole, from: reader.kept_from(core.last)? })
+    }
+
+    /// Calls `see` with each event of a core that has one of these names, of all if there is none. Events before
+    /// `since` may be skipped. Returns when the last frame was written.
+    pub(crate) fn each(
+        &self,
+        thread: u16,
+        since: Option<Time>,
+        names: &[&'static str],
+        see: &mut dyn FnMut(Event<'static>) -> Result<()>,
+    ) -> Result<Option<Time>> {
+        let core = self.core(thread)?;
+        let from = match since {
+            Some(time) => {
+                let mut reader = core.reader.lock().unwrap_or_else(PoisonError::into_inner);
+                FollowFrom::At(core.log.position(reader.since(time, core.last)?))
+            }
+            None => FollowFrom::Oldest(thread),
+        };
+        let mut follow = Follow { from, count: EVENTS_MAX, names: names.to_vec() };
+        let mut last = None;
+        loop {
+            let (read, reached) = core.read(&follow).map_err(|error| anyhow!("{error}"))?;
+            last = last.max(reached);
+            read.events.into_iter().try_for_each(&mut *see)?;
+            if read.next == read.end {
+                return Ok(last);
+            }
+            follow.from = FollowFrom::At(read.next);
+        }
+    }
+
+    fn core(&self, thread: u16) -> Result<&CoreEvents> {
+        let core = self.cores.get(usize::from(thread));
+        core.with_context(|| format!("there is no thread {thread}"))
+    }
 }
 
 impl CoreEvents {
-    /// Reads events as SCUR.WATCH does.
-    fn read(&self, follow: &Follow) -> Result<Events, CallError> {
+    /// Reads events as SCUR.WATCH does. Also returns when the last frame that was read was written.
+    fn read(&self, follow: &Follow) -> Result<(Events, Option<Time>), CallError> {
         let names: Vec<Name> =
             follow.names.iter().filter_map(|name| Name::new(name.as_bytes())).collect();
         let end = EventAt::record(self.last + 1);
@@ -96,13 +162,14 @@ impl CoreEvents {
         if let (Some(to), Some(asked)) = (read.missed_to, asked) {
             events.insert(0, missed_events(asked, position(EventAt::record(to))));
         }
-        Ok(Events {
+        let events = Events {
             store: self.log.store,
             events,
             next: position(read.next),
             oldest: position(EventAt::record(read.oldest)),
             end: position(end),
-        })
+        };
+        Ok((events, read.reached))
     }
 }
 
@@ -122,7 +189,7 @@ impl Service for BackupEvents {
                 FollowFrom::At(Position { thread, .. }) => thread,
             };
             match self.cores.get(usize::from(thread)) {
-                Some(core) => core.read(&follow),
+                Some(core) => core.read(&follow).map(|(events, _)| events),
                 None => Err(refused(format!("ERR there is no thread {thread}"))),
             }
         })

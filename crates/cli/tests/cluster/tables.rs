@@ -1,5 +1,5 @@
 //! `scurry export --parquet` and `--csv`: the tables of a live store, of its data directory and of a cluster, read by
-//! DuckDB and Arrow (testing/analytics/tables.py).
+//! DuckDB and Arrow (testing/analytics/tables.py); `scurry report`, whose rows are those of queries.
 
 use crate::moving::fill;
 use crate::said::scurry;
@@ -198,8 +198,8 @@ fn events_are_the_same_in_tables_and_lines_and_the_document_asks_them() {
     add_oddities(&mut door);
     let place = TempDir::new().expect("a directory");
     let path = |name: &str| place.path().join(name).to_str().expect("text").to_owned();
-    let (events, lines) = (path("events"), path("lines"));
-    for (directory, form) in [(&events, "parquet"), (&lines, "json")] {
+    let (events, lines, messages) = (path("events"), path("lines"), path("messages"));
+    for (directory, form) in [(&events, "parquet"), (&lines, "json"), (&messages, "protobuf")] {
         let ship = ["ship", "files", directory, "--from", &server.address()];
         scurry(&[&ship[..], &["--format", form, "--once"]].concat()).well();
     }
@@ -215,7 +215,38 @@ fn events_are_the_same_in_tables_and_lines_and_the_document_asks_them() {
     assert!(said.contains("('cent', True)"), "conservation: {said}");
     assert!(said.contains("'CREDIT_LIMIT_REACHED'"), "denials: {said}");
     assert!(said.contains("('a0', 'cent', 30)"), "spent: {said}");
-    assert!(said.ends_with("blocks 9\n"), "{said}");
+    assert!(said.ends_with("blocks 14\n"), "{said}");
+    let data = server.data();
+    let (place, data) = (place.path().to_str().expect("text"), data.to_str().expect("text"));
+    let binary = env!("CARGO_BIN_EXE_scurry");
+    let expected = expected(&mut [node(&server.address())]).to_string();
+    let said = reader(&["reports", document, place, binary, data], &expected);
+    assert_eq!(said, "same True\n", "rows of queries and reports");
+    draw(place);
+}
+
+/// Draws the chart of the example. An event has the day, since the next one may begin meanwhile.
+#[track_caller]
+fn draw(place: &str) {
+    let events = format!("{place}/events");
+    let days = ["report", "spend", "--files", &events, "--by", "day", "--format", "csv"];
+    let said = scurry(&days).well();
+    let day = said.lines().nth(1).and_then(|line| line.split(',').next()).expect("a day");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut chart = Command::new(root.join(".cache/analytics/bin/python"));
+    chart.arg(root.join("docs/examples/spend_chart.py")).args(["events", "spend.svg", day]);
+    let output = chart.current_dir(place).output().expect("Python runs");
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(said, format!("spend.svg: 10 of 31 accounts, cent on {day}\n"));
+    let svg = std::fs::read_to_string(format!("{place}/spend.svg")).expect("a chart");
+    assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"), "{svg}");
+    assert_eq!(svg.matches("<rect ").count(), 10, "a bar for each account: {svg}");
+    // The day before has no event, and an empty chart would be taken for a day without customers.
+    let mut chart = Command::new(root.join(".cache/analytics/bin/python"));
+    chart.arg(root.join("docs/examples/spend_chart.py")).args(["events", "none.svg", "2020-01-01"]);
+    let output = chart.current_dir(place).output().expect("Python runs");
+    assert!(!output.status.success(), "a chart of no events");
 }
 
 #[test]

@@ -40,7 +40,7 @@ fn fits(shown: &[String], said: &[&str]) -> bool {
 
 #[test]
 fn what_the_page_shows_is_what_is_said() {
-    what_a_page_shows_is_what_is_said("README.md", 20);
+    what_a_page_shows_is_what_is_said("README.md", 36);
 }
 
 #[test]
@@ -65,6 +65,7 @@ fn what_a_page_shows_is_what_is_said(page: &str, least: usize) {
         let here = line
             .replace("127.0.0.1:8080", &format!("127.0.0.1:{}", store.http_port))
             .replace("scurry cli", &format!("scurry cli -p {}", store.port))
+            .replace("127.0.0.1:6389", &format!("127.0.0.1:{}", store.port))
             .replace(
                 "scurry snapshot",
                 &format!("scurry snapshot --address 127.0.0.1:{}", store.port),

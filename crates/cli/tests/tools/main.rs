@@ -5,6 +5,7 @@ mod damage;
 mod data;
 mod inspect;
 mod live;
+mod report;
 mod restore;
 mod snapshot;
 mod state;
