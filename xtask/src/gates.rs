@@ -301,16 +301,19 @@ fn upgrade_test(host: &Host) -> Result<Outcome> {
     upgrade::run(host, tests)
 }
 
-/// Tests a real cluster (one primary killed, one paused, slots moved), doors before a group, and a door under attack.
+/// Tests a real cluster (one primary killed, one paused, slots moved), doors and shippers before a group, and a door under
+/// attack.
 fn cluster_test(host: &Host) -> Result<Outcome> {
     const NAME: &str = "scurry-cluster-test";
     const DOORS: &str = "scurry-door-faults";
     const HTTP2: &str = "scurry-http2-fuzz";
-    let built = host.binaries(&[NAME, DOORS, HTTP2])?;
+    const SHIPPERS: &str = "scurry-ship-faults";
+    let built = host.binaries(&[NAME, DOORS, SHIPPERS, HTTP2])?;
     host.show(Command::new(built.join(NAME)).arg("--short"))?;
     for protocol in ["diameter", "nchf"] {
         host.show(Command::new(built.join(DOORS)).arg(protocol))?;
     }
+    host.show(Command::new(built.join(SHIPPERS)).args(["--rounds", "10"]))?;
     host.show(&mut Command::new(built.join(HTTP2)))?;
     Ok(Outcome::Passed)
 }

@@ -66,6 +66,8 @@ usage: cargo xtask COMMAND
                  two Diameter doors before such a group, 200 sessions a second, for 600 s unless told otherwise
   nchf-faults [--seconds N] [--rate N] [--seed S]
                  the same with doors of Nchf over HTTP/2, and connections that are cut in the middle of streams
+  ship-faults [--rounds N] [--seed S]
+                 shippers to files, usage records and streams before a group, each fault 30 times unless told otherwise
   http2-fuzz [--seconds N] [--seed S] [--workers N] [--memory-mib N] [--connection SEED]
                  hostile clients of HTTP/2 at a real server, and good ones beside them: for 900 s unless told otherwise
   torture [--hours H] [--seed S] [--kinds NAME,...]
@@ -120,6 +122,7 @@ fn run(args: &[String]) -> Result<()> {
                 | "rdma-sim"
                 | "release"
                 | "replica-sim"
+                | "ship-faults"
                 | "sim"
                 | "soak"
                 | "torture"
@@ -151,6 +154,7 @@ fn run(args: &[String]) -> Result<()> {
         "group-test" => cluster_test(&Host::find()?, "scurry-group-test", rest),
         "diameter-faults" => door_faults(&Host::find()?, "diameter", rest),
         "nchf-faults" => door_faults(&Host::find()?, "nchf", rest),
+        "ship-faults" => cluster_test(&Host::find()?, "scurry-ship-faults", rest),
         "http2-fuzz" => program(&Host::find()?, "scurry-http2-fuzz", "scurry-http2-fuzz", rest),
         "torture" => torture::run(&Host::find()?, &torture::TORTURE, rest),
         "soak" => torture::run(&Host::find()?, &torture::SOAK, rest),

@@ -18,6 +18,7 @@ mod round;
 mod run;
 mod same;
 mod shared;
+mod ship_faults;
 mod soak;
 #[cfg(test)]
 mod split;
@@ -32,6 +33,7 @@ pub use fault::Fault;
 pub use report::{Report, Row};
 pub use results::Results;
 pub use run::{Settings, run};
+pub use ship_faults::{ShipReport, ShipSettings, ship_faults};
 pub use soak::{Piece, SoakResults, SoakSettings, soak};
 pub use torture::{TortureSettings, torture};
 

@@ -26,6 +26,7 @@ pub(super) fn open(listen: SocketAddr, measures: Arc<Measures>) -> Result<Door> 
         open_access_option: "--metrics-listen",
         hosts: Vec::new(),
         hosts_option: "--metrics-listen",
+        unit_decimals: Default::default(),
     };
     let door = open_metrics(&settings, "ship", Arc::new(move |page| show(&measures, page)))?;
     eprintln!("http://{}/metrics is open", door.address());

@@ -3,7 +3,7 @@
 use scurry_codec::{ChunkWriter, Chunked, Positions, Seal, read_chunk};
 use scurry_disk::{Directory, Manifest, Store};
 use scurry_engine::{
-    ByteCount, Commits, Config, Durability, Expiry, HashKey, LogId, LogWriter, Outcome, Piece,
+    Commits, Config, Durability, Expiry, HashKey, LogId, LogRetention, LogWriter, Outcome, Piece,
     RecoveryEnd, RequiredExtent, Sequence, Shard, Snapshot, SnapshotWriter, checksum, forget,
     recover,
 };
@@ -210,7 +210,8 @@ impl Core {
         }
         writer.sync().expect("synced");
         let oldest = writer.publish().expect("published");
-        forget(&mut self.directory(), Sequence(oldest), ByteCount(0)).expect("forgotten");
+        forget(&mut self.directory(), self.log, Sequence(oldest), LogRetention::Nothing, self.now)
+            .expect("forgotten");
     }
 
     fn directory(&self) -> Directory {

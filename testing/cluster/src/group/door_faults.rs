@@ -101,6 +101,7 @@ fn run<P: Protocol>(binary: &Binary, settings: &DoorSettings) -> Result<DoorRepo
         clock: None,
         settings: SETTINGS,
         snapshot_log: "64mb".to_owned(),
+        keep_log: None,
         tls: false,
     };
     let mut group = Group::start(directory, binary, &setup, 0, &settings.interrupted)?;

@@ -34,6 +34,8 @@ pub(crate) struct NodeSetup {
     pub(crate) settings: &'static str,
     /// Growth of a thread's log after which it writes a snapshot, as `--snapshot-log` takes it.
     pub(crate) snapshot_log: String,
+    /// How much of its log a thread keeps, as `--keep-log` takes it. None keeps what it needs itself.
+    pub(crate) keep_log: Option<&'static str>,
     /// True if it speaks TLS with the other nodes and with clients.
     pub(crate) tls: bool,
 }
@@ -42,7 +44,7 @@ impl NodeSetup {
     /// Returns what the nodes of a round have: they forget nothing, and snapshots come quickly.
     pub(crate) fn of_round(disk: Disk, clock: Option<PathBuf>) -> NodeSetup {
         let snapshot_log = "1mb".to_owned();
-        NodeSetup { disk, clock, settings: SETTINGS, snapshot_log, tls: false }
+        NodeSetup { disk, clock, settings: SETTINGS, snapshot_log, keep_log: None, tls: false }
     }
 }
 
@@ -170,6 +172,9 @@ impl Member {
         command.args(["--threads", &THREADS.to_string(), "--durability", "fsync"]);
         command.arg("--allow-open-access-without-password");
         command.args(["--snapshot-log", &self.setup.snapshot_log]);
+        if let Some(keep) = self.setup.keep_log {
+            command.args(["--keep-log", keep]);
+        }
         command.args(["--http-listen", &self.door().name()]).args(&self.options);
         command.arg("--config").arg(settings).arg("--dir").arg(self.store());
         if !others.is_empty() {

@@ -170,6 +170,7 @@ fn begin(
         clock: None,
         settings: SETTINGS,
         snapshot_log: settings.snapshot_log.clone(),
+        keep_log: None,
         tls: false,
     };
     // Waits of the group are not interrupted: a fault is undone, and a piece ended, to the end.

@@ -6,8 +6,8 @@ use anyhow::Result;
 use scurry_codec::{FrameWriter, LogEntry, LogFormat, Seal, content_of, put_entry};
 use scurry_disk::{Directory, Manifest, Store};
 use scurry_engine::{
-    ByteCount, Commits, Config, Durability, Expiry, Index, LogId, LogWriter, Piece, RequiredExtent,
-    Sequence, Shard, Snapshot, SnapshotWriter, Term, forget,
+    Commits, Config, Durability, Expiry, Index, LogId, LogRetention, LogWriter, Piece,
+    RequiredExtent, Sequence, Shard, Snapshot, SnapshotWriter, Term, forget,
 };
 use scurry_ledger::Time;
 use std::cell::RefCell;
@@ -66,7 +66,8 @@ impl Core {
         }
         writer.sync().expect("synced");
         let oldest = writer.publish().expect("published");
-        forget(&mut open(), Sequence(oldest), ByteCount(0)).expect("forgotten");
+        forget(&mut open(), self.log, Sequence(oldest), LogRetention::Nothing, Time(at))
+            .expect("forgotten");
     }
 }
 
