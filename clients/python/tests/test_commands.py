@@ -35,7 +35,7 @@ def test_an_account_from_its_beginning_to_its_end(durable_store: Store) -> None:
     made = store.create(
         "alice",
         identities=[NewIdentity("msisdn", "4912345")],
-        buckets=[NewBucket("main", "cent", 1000, floor=-50), NewBucket("gift", "cent", 100, priority=-1)],
+        buckets=[NewBucket("main", "cent", 1000, floor=-50, mark=200), NewBucket("gift", "cent", 100, priority=-1)],
     )
     assert (made.code, made.version, made.replayed) == ("OK", 1, None)
     assert store.topup("alice", "t1", "main", 500) == Moved("OK", False, 2, 1500, None, None)
@@ -58,6 +58,9 @@ def test_an_account_from_its_beginning_to_its_end(durable_store: Store) -> None:
     assert [(found.kind, found.value) for found in shown.identities] == [("msisdn", "4912345")]
     buckets = {bucket.id: bucket for bucket in shown.buckets}
     assert buckets["main"].valid_to is None and buckets["main"].floor == -50
+    assert [(found.bucket, found.mark) for found in shown.bucket_marks] == [("main", 200)]
+    assert store.bucket("alice", "b1", "main", mark="none").code == "OK"
+    assert store.get("alice").bucket_marks == ()
     assert buckets["extra"].allowance is not None and buckets["extra"].allowance.period == "day"
     assert sum(bucket.available for bucket in shown.buckets if bucket.unit == "cent") == 1600 - 400 + 101 - 2 - 10
     limits = {limit.id: limit for limit in shown.limits}

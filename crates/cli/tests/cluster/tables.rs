@@ -101,7 +101,7 @@ fn add_oddities(store: &mut Store) {
         "SCUR.REFUND a1 r2 d2 10",
         "SCUR.CREATE empty",
         "SCUR.CREATE refilled BUCKET plan octets 900 PERIOD month ROLLOVER 5 ITEM 1 ITEM 2",
-        "SCUR.CREATE free BUCKET main cent 0 FLOOR -100",
+        "SCUR.CREATE free BUCKET main cent 0 FLOOR -100 MARK -50",
         "SCUR.DEBIT free d1 cent 30",
     ] {
         let said = ask(store, line);

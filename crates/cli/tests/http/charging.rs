@@ -109,7 +109,7 @@ fn an_account_is_made_filled_debited_and_refunded() {
     let reply = door.ask_once(
         "PATCH /v1/accounts/alice/buckets/main",
         "b1",
-        r#"{"floor":-100,"priority":7}"#,
+        r#"{"floor":-100,"priority":7,"mark":950}"#,
     );
     assert_eq!(reply.status, 200);
     let reply = door.ask("GET /v1/accounts/alice/check?unit=cent&amount=1006", &[], "");
@@ -119,7 +119,7 @@ fn an_account_is_made_filled_debited_and_refunded() {
     let account = door.ask("GET /v1/accounts/alice", &[], "").body;
     assert_eq!(account["status"], "active");
     let main = json!({"bucket": "main", "unit": "cent", "available": 900, "held": 0, "floor": -100,
-        "priority": 7, "valid_from_ms": 0, "valid_to_ms": null});
+        "priority": 7, "valid_from_ms": 0, "valid_to_ms": null, "mark": 950});
     assert!(account["buckets"].as_array().expect("a list").contains(&main), "{account}");
     assert_eq!(account["counters"][0]["value"], 2);
     let audit = door.ask("GET /v1/accounts/alice/audit", &[], "").body;

@@ -304,6 +304,12 @@ fn problems_have_types_of_the_table_and_speak_of_http() {
         ),
         (
             "POST /v1/accounts/alice/top-ups",
+            r#"{"bucket":"main","amount":1,"mark":1}"#,
+            400,
+            "/mark",
+        ),
+        (
+            "POST /v1/accounts/alice/top-ups",
             r#"{"bucket":"main","amount":1,"unit":"octet"}"#,
             400,
             "/unit",

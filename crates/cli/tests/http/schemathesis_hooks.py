@@ -35,7 +35,7 @@ BEYOND_A_SCHEMA = [
     r"^payee must be another account",
     r"^transfer id and account id are too long together",
     r"the accounts of a chain must (differ|be of one hash slot)",
-    r"^/(unit|priority|valid_from_ms|floor): the bucket exists: change ",
+    r"^/(unit|priority|valid_from_ms|floor|mark): the bucket exists: change ",
 ]
 
 

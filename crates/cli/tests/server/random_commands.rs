@@ -46,7 +46,6 @@ fn command(random: &mut Random, step: usize) -> Vec<String> {
         "SCUR.TOPUP A I B S TO N",
         "SCUR.ADJUST A I B N",
         "SCUR.BUCKET A I B FLOOR N",
-        "SCUR.BUCKET A I B MARK N",
         "SCUR.BUCKET A I B REMOVE",
         "SCUR.DEBIT A I U N",
         "SCUR.DEBIT A I U S",
