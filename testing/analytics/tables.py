@@ -208,7 +208,8 @@ def reports(file, directory, scurry, data):
         relation = duckdb.sql(query)
         wanted = [dict(zip(relation.columns, map(shown, row))) for row in relation.fetchall()]
         assert wanted or "--older" in command, command
-        for source in sources:
+        # The other forms of files have the same events, and their sums are compared below.
+        for source in (sources[0], sources[-1]):
             found = report(scurry, shlex.split(command), source)["rows"]
             if "opening" in relation.columns:
                 found = balances(found)
@@ -229,7 +230,7 @@ def reports(file, directory, scurry, data):
             assert [rows_of[unit][name] for name in names] == [int(of[name]) for name in names], (source, unit)
         held = {row["unit"]: row["amount"] for row in report(scurry, ["report", "holds"], source)["totals"]}
         assert held == {unit: int(of["held"]) for unit, of in expected.items() if int(of["held"])}, (source, held)
-    print("same", compared > 500)
+    print("same", compared > 200)
 
 
 {"compare": compare, "rows": print_rows, "events": events, "document": document, "reports": reports}[sys.argv[1]](*sys.argv[2:])

@@ -238,7 +238,7 @@ fn draw(place: &str) {
     let output = chart.current_dir(place).output().expect("Python runs");
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    assert_eq!(said, format!("spend.svg: 10 of 31 accounts, cent on {day}\n"));
+    assert_eq!(said, format!("spend.svg: 10 of 32 accounts, cent on {day}\n"));
     let svg = std::fs::read_to_string(format!("{place}/spend.svg")).expect("a chart");
     assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"), "{svg}");
     assert_eq!(svg.matches("<rect ").count(), 10, "a bar for each account: {svg}");
