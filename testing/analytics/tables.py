@@ -203,14 +203,17 @@ def reports(file, directory, scurry, data):
         blocks = re.findall(r"^```sql\n(.*?)^```", text.read(), re.MULTILINE | re.DOTALL)
     os.chdir(directory)
     sources = [["--files", "events"], ["--files", "lines"], ["--files", "messages"], ["--backup", data]]
-    compared = 0
+    compared, kinds = 0, set()
     for command, query in re.findall(r"^-- scurry (report [^\n]*)\n(.*?;)$", "\n".join(blocks), re.MULTILINE | re.DOTALL):
         relation = duckdb.sql(query)
         wanted = [dict(zip(relation.columns, map(shown, row))) for row in relation.fetchall()]
         assert wanted or "--older" in command, command
-        # The other forms of files have the same events, and their sums are compared below.
-        for source in (sources[0], sources[-1]):
-            found = report(scurry, shlex.split(command), source)["rows"]
+        # The other sources have the same events, and their sums are compared below. A backup takes longer to read.
+        words = shlex.split(command)
+        is_new = words[1] in ("spend", "denied", "statement") and words[1] not in kinds
+        kinds.add(words[1])
+        for source in [sources[0], sources[-1]] if is_new else [sources[0]]:
+            found = report(scurry, words, source)["rows"]
             if "opening" in relation.columns:
                 found = balances(found)
             found = [row for row in found if row.get("event") not in ("opening", "closing")]
@@ -230,7 +233,7 @@ def reports(file, directory, scurry, data):
             assert [rows_of[unit][name] for name in names] == [int(of[name]) for name in names], (source, unit)
         held = {row["unit"]: row["amount"] for row in report(scurry, ["report", "holds"], source)["totals"]}
         assert held == {unit: int(of["held"]) for unit, of in expected.items() if int(of["held"])}, (source, held)
-    print("same", compared > 200)
+    print("same", compared > 120)
 
 
 {"compare": compare, "rows": print_rows, "events": events, "document": document, "reports": reports}[sys.argv[1]](*sys.argv[2:])
