@@ -3,7 +3,8 @@
 
 use crate::decode::refusal;
 use crate::reader::{
-    Reader, bytes, each, field, integer, list, or_nil, pairs, status, text, unsigned,
+    Reader, bytes, each, field, field_mut, integer, into_bytes, into_text, list, or_nil, pairs,
+    status, text, unsigned,
 };
 use redis::Value;
 use scurry_ledger::{HolderStanding, SessionHolder, Time, Totals, UnitTotals};
@@ -35,23 +36,27 @@ pub fn decode_store(read: &StoreRead, value: &Value) -> Result<StoreReply, CallE
     reply.ok_or(CallError::WrongShape)
 }
 
-/// Reads the reply to a follower.
+/// Reads the reply to a follower. It takes the value: the bytes of thousands of events are moved and not copied.
 ///
 /// # Errors
 /// When the server refused the read, or the reply has another shape.
-pub fn decode_events(value: &Value) -> Result<Events, CallError> {
-    if let Value::ServerError(error) = value {
+pub fn decode_events(value: Value) -> Result<Events, CallError> {
+    if let Value::ServerError(error) = &value {
         return Err(refusal(error).into());
     }
     events(value).ok_or(CallError::WrongShape)
 }
 
-fn events(map: &Value) -> Option<Events> {
-    let position = |name| Position::parse(bytes(field(map, name)?)?);
-    let store = str::from_utf8(bytes(field(map, "store")?)?).ok()?;
+fn events(mut map: Value) -> Option<Events> {
+    let rows = match field_mut(&mut map, "events")? {
+        Value::Array(rows) => std::mem::take(rows),
+        _ => return None,
+    };
+    let position = |name| Position::parse(bytes(field(&map, name)?)?);
+    let store = str::from_utf8(bytes(field(&map, "store")?)?).ok()?;
     Some(Events {
         store: u64::from_str_radix(store, 16).ok()?,
-        events: each(field(map, "events")?, event)?,
+        events: rows.into_iter().map(event).collect::<Option<_>>()?,
         next: position("next")?,
         oldest: position("oldest")?,
         end: position("end")?,
@@ -116,21 +121,35 @@ fn statement(map: &Value) -> Option<Statement> {
         kept_from: time("kept_from")?,
         looked: unsigned(field(map, "looked")?)?,
         reached: time("reached")?,
-        entries: each(field(map, "entries")?, event)?,
+        entries: list(field(map, "entries")?)?.iter().cloned().map(event).collect::<Option<_>>()?,
     })
 }
 
 /// Reads an event: its id, and its fields as names and values in turn.
-fn event(row: &mut Reader<'_>) -> Option<Event<'static>> {
-    let id = EventId::parse(bytes(row.value()?)?)?;
-    let (mut time, mut account, mut event, mut fields) = (None, None, None, Vec::new());
-    for (name, value) in pairs(row.value()?)? {
-        match text(name)? {
-            "time" => time = Some(Time(integer(value)?)),
-            "account" => account = Some(Cow::Owned(bytes(value)?.to_vec())),
-            "event" => event = Some(Cow::Owned(text(value)?.to_owned())),
-            name => fields.push((Cow::Owned(name.to_owned()), event_field(value)?)),
+fn event(row: Value) -> Option<Event<'static>> {
+    let Value::Array(row) = row else { return None };
+    let mut row = row.into_iter();
+    let id = EventId::parse(bytes(&row.next()?)?)?;
+    let (mut time, mut account, mut event) = (None, None, None);
+    let mut fields = Vec::new();
+    let mut take = |name: Value, value: Value| {
+        match text(&name)? {
+            "time" => time = Some(Time(integer(&value)?)),
+            "account" => account = Some(Cow::Owned(into_bytes(value)?)),
+            "event" => event = Some(Cow::Owned(into_text(value)?)),
+            _ => fields.push((Cow::Owned(into_text(name)?), event_field(value)?)),
         }
+        Some(())
+    };
+    match row.next()? {
+        Value::Map(pairs) => pairs.into_iter().try_for_each(|(name, value)| take(name, value))?,
+        Value::Array(flat) => {
+            let mut flat = flat.into_iter();
+            while let (Some(name), Some(value)) = (flat.next(), flat.next()) {
+                take(name, value)?;
+            }
+        }
+        _ => return None,
     }
     let commit = match (time, account) {
         (Some(time), Some(account)) => Some(EventCommit { time, account }),
@@ -140,10 +159,10 @@ fn event(row: &mut Reader<'_>) -> Option<Event<'static>> {
     Some(Event { id, commit, name: event?, fields })
 }
 
-fn event_field(value: &Value) -> Option<EventField<'static>> {
+fn event_field(value: Value) -> Option<EventField<'static>> {
     Some(match value {
         Value::Nil => EventField::Nothing,
-        Value::Int(number) => EventField::Number(*number),
-        value => EventField::Bytes(Cow::Owned(bytes(value)?.to_vec())),
+        Value::Int(number) => EventField::Number(number),
+        value => EventField::Bytes(Cow::Owned(into_bytes(value)?)),
     })
 }

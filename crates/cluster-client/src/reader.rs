@@ -192,6 +192,19 @@ pub(crate) fn bytes(value: &Value) -> Option<&[u8]> {
     }
 }
 
+/// Returns the bytes without a copy.
+pub(crate) fn into_bytes(value: Value) -> Option<Vec<u8>> {
+    match value {
+        Value::BulkString(bytes) => Some(bytes),
+        other => bytes(&other).map(<[u8]>::to_vec),
+    }
+}
+
+/// Returns the text without a copy.
+pub(crate) fn into_text(value: Value) -> Option<String> {
+    String::from_utf8(into_bytes(value)?).ok()
+}
+
 pub(crate) fn integer(value: &Value) -> Option<i64> {
     match value {
         Value::Int(number) => Some(*number),
@@ -210,6 +223,20 @@ pub(crate) fn field<'a>(map: &'a Value, name: &str) -> Option<&'a Value> {
         Value::Map(entries) => entries.iter().find(|(key, _)| named(key)).map(|(_, value)| value),
         Value::Array(flat) => {
             flat.chunks_exact(2).find(|pair| named(&pair[0])).map(|pair| &pair[1])
+        }
+        _ => None,
+    }
+}
+
+/// Returns the value under a name as [`field`] does, to be taken.
+pub(crate) fn field_mut<'a>(map: &'a mut Value, name: &str) -> Option<&'a mut Value> {
+    let named = |key: &Value| bytes(key) == Some(name.as_bytes());
+    match map {
+        Value::Map(entries) => {
+            entries.iter_mut().find(|(key, _)| named(key)).map(|(_, value)| value)
+        }
+        Value::Array(flat) => {
+            flat.chunks_exact_mut(2).find(|pair| named(&pair[0])).map(|pair| &mut pair[1])
         }
         _ => None,
     }

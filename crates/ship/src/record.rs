@@ -290,21 +290,28 @@ fn text(bytes: Vec<u8>) -> String {
 
 /// Returns a time, ms since 1970 UTC, as a date of RFC 3339 with milliseconds.
 pub fn date(time_ms: i64) -> String {
-    let nanos = i128::from(time_ms) * 1_000_000;
-    let Ok(date) = OffsetDateTime::from_unix_timestamp_nanos(nanos) else {
+    let known = OffsetDateTime::from_unix_timestamp(time_ms.div_euclid(1_000)).ok();
+    let Some((date, year)) = known.and_then(|date| Some((date, u32::try_from(date.year()).ok()?)))
+    else {
         // After the year 9999, which the ledger's clock allows.
         return time_ms.to_string();
     };
-    format!(
-        "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z",
-        date.year(),
-        u8::from(date.month()),
-        date.day(),
-        date.hour(),
-        date.minute(),
-        date.second(),
-        date.millisecond()
-    )
+    // Each event has a date, and `format!` is slow for so many numbers.
+    let mut text = *b"0000-00-00T00:00:00.000Z";
+    let mut write = |end: usize, digits: usize, mut number: u32| {
+        for place in (end - digits..end).rev() {
+            text[place] = b'0' + (number % 10) as u8;
+            number /= 10;
+        }
+    };
+    write(4, 4, year);
+    write(7, 2, u32::from(u8::from(date.month())));
+    write(10, 2, u32::from(date.day()));
+    write(13, 2, u32::from(date.hour()));
+    write(16, 2, u32::from(date.minute()));
+    write(19, 2, u32::from(date.second()));
+    write(23, 3, time_ms.rem_euclid(1_000) as u32);
+    str::from_utf8(&text).expect("digits are UTF-8").to_owned()
 }
 
 /// Returns the time, ms since 1970 UTC, of a date that [`date`] wrote. None for any other text.
@@ -403,6 +410,20 @@ mod tests {
         }
         for other in ["", "2026-11-21", "2026-11-21T22:00:03Z", "2026-11-21 22:00:03.119Z", "05"] {
             assert_eq!(time_of(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn a_date_has_all_its_digits() {
+        for (time_ms, expected) in [
+            (0, "1970-01-01T00:00:00.000Z"),
+            (-1, "1969-12-31T23:59:59.999Z"),
+            (951_782_400_007, "2000-02-29T00:00:00.007Z"),
+            (253_402_300_799_999, "9999-12-31T23:59:59.999Z"),
+            (253_402_300_800_000, "253402300800000"),
+            (i64::MAX, "9223372036854775807"),
+        ] {
+            assert_eq!(date(time_ms), expected);
         }
     }
 

@@ -362,7 +362,7 @@ impl Service for Engine {
     }
 
     fn follow(&self, follow: Follow) -> EventsCall<'_> {
-        Box::pin(async move { decode_events(&self.0.ask(&follow.arguments().packed()).await?) })
+        Box::pin(async move { decode_events(self.0.ask(&follow.arguments().packed()).await?) })
     }
 }
 

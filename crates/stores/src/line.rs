@@ -5,7 +5,7 @@
 //! requests.
 
 use crate::inbox::{Inbox, Ticket};
-use crate::reply_parser::read;
+use crate::reply_parser::{ReplyScan, read};
 use futures_util::task::AtomicWaker;
 use redis::{Cmd, ErrorKind, RedisError, RedisResult, Value, cmd};
 use std::collections::VecDeque;
@@ -82,6 +82,13 @@ struct State {
     unsent: Vec<u8>,
     /// Nothing more is sent.
     is_over: bool,
+}
+
+/// The begin of a reply whose end has not arrived.
+#[derive(Default)]
+struct PartialReply {
+    bytes: Vec<u8>,
+    scan: ReplyScan,
 }
 
 /// A request that waits for its reply.
@@ -268,7 +275,7 @@ impl Shared {
     /// Sends and reads until the connection is over. The task of the connection.
     async fn serve(self: Arc<Shared>, mut reads: OwnedReadHalf) {
         let mut room = vec![0; READ_LEN];
-        let mut rest = Vec::new();
+        let mut rest = PartialReply::default();
         let mut others = pin!(yield_now());
         let mut limit = None;
         let served = poll_fn(|context| {
@@ -362,14 +369,17 @@ impl Shared {
 
     /// Delivers the replies in these bytes. `rest` holds the beginning of the first reply, and in the end that of the
     /// next.
-    fn deliver_replies(&self, bytes: &[u8], rest: &mut Vec<u8>) -> RedisResult<()> {
+    fn deliver_replies(&self, bytes: &[u8], rest: &mut PartialReply) -> RedisResult<()> {
         let foreign = || RedisError::from((ErrorKind::Parse, "this is no reply"));
         // Copy bytes only when a reply is split between two reads.
-        let joined = !rest.is_empty();
+        let joined = !rest.bytes.is_empty();
         if joined {
-            rest.extend_from_slice(bytes);
+            rest.bytes.extend_from_slice(bytes);
+            if !rest.scan.completes(&rest.bytes).map_err(|_| foreign())? {
+                return Ok(());
+            }
         }
-        let all = if joined { &rest[..] } else { bytes };
+        let all = if joined { &rest.bytes[..] } else { bytes };
         let mut at = 0;
         while let Some((value, length)) = read(&all[at..]).map_err(|_| foreign())? {
             at += length;
@@ -384,10 +394,11 @@ impl Shared {
                 ticket.give(Ok(value));
             }
         }
+        rest.scan = ReplyScan::default();
         if joined {
-            rest.drain(..at);
+            rest.bytes.drain(..at);
         } else {
-            rest.extend_from_slice(&bytes[at..]);
+            rest.bytes.extend_from_slice(&bytes[at..]);
         }
         Ok(())
     }

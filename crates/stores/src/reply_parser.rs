@@ -1,4 +1,4 @@
-//! An incremental parser of RESP2 replies.
+//! A parser of RESP2 replies, and what finds the end of a reply that arrives in many parts.
 
 use redis::Value;
 use scurry_resp::parse_integer;
@@ -25,6 +25,48 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Option<(Value, usize)>, NotResp> {
         Ok(value) => Ok(Some((value, reader.at))),
         Err(Stop::Part) => Ok(None),
         Err(Stop::Wrong) => Err(NotResp),
+    }
+}
+
+/// How far a reply that is incomplete was looked through. Each byte is looked at once, in however many parts the reply
+/// arrives: to parse a long one again from its begin with each part costs the square of its length.
+#[derive(Debug, Default)]
+pub(crate) struct ReplyScan {
+    /// Bytes before this are whole values, or lines that begin arrays.
+    at: usize,
+    /// For each array that is open, how many of its elements are still to come.
+    open: Vec<usize>,
+}
+
+impl ReplyScan {
+    /// Looks on, and reports whether the reply at the start of the bytes is complete. The bytes are those of the last call
+    /// and more.
+    pub(crate) fn completes(&mut self, bytes: &[u8]) -> Result<bool, NotResp> {
+        let mut reader = ReplyReader { bytes, at: self.at };
+        loop {
+            let elements = match reader.skip_value() {
+                Ok(elements) => elements,
+                Err(Stop::Part) => return Ok(false),
+                Err(Stop::Wrong) => return Err(NotResp),
+            };
+            self.at = reader.at;
+            if elements > 0 {
+                if self.open.len() == DEPTH_MAX {
+                    return Err(NotResp);
+                }
+                self.open.push(elements);
+                continue;
+            }
+            // The value ends, and so does each array of which it is the last.
+            loop {
+                let Some(left) = self.open.last_mut() else { return Ok(true) };
+                *left -= 1;
+                if *left > 0 {
+                    break;
+                }
+                self.open.pop();
+            }
+        }
     }
 }
 
@@ -66,6 +108,23 @@ impl<'a> ReplyReader<'a> {
             }
             // The client library knows the kinds of errors.
             b'-' => redis::parse_redis_value(&self.bytes[begin..self.at]).map_err(|_| Stop::Wrong),
+            _ => Err(Stop::Wrong),
+        }
+    }
+
+    /// Goes past a value, or past the begin of an array, and returns the number of elements that follow.
+    fn skip_value(&mut self) -> Result<usize, Stop> {
+        let line = self.line()?;
+        let (&kind, rest) = line.split_first().ok_or(Stop::Wrong)?;
+        match kind {
+            b'$' => {
+                if let Some(length) = length(rest, STRING_LEN_MAX)? {
+                    self.string(length)?;
+                }
+                Ok(0)
+            }
+            b'*' => Ok(length(rest, ELEMENTS_MAX)?.unwrap_or(0)),
+            b':' | b'+' | b'-' => Ok(0),
             _ => Err(Stop::Wrong),
         }
     }
@@ -146,6 +205,21 @@ mod tests {
     }
 
     #[test]
+    fn a_scan_finds_the_end_of_a_reply_in_parts_of_any_length() {
+        for bytes in WHOLE {
+            let more = [bytes, &b":1\r\n"[..]].concat();
+            for step in 1..=more.len() {
+                let mut scan = ReplyScan::default();
+                let mut ends = (1..).map(|part| (part * step).min(more.len()));
+                let end = ends.find(|&end| scan.completes(&more[..end]) == Ok(true));
+                let first = bytes.len().next_multiple_of(step).min(more.len());
+                assert_eq!(end, Some(first), "{:?} by {step}", bytes.escape_ascii());
+                assert_eq!(scan.at, bytes.len());
+            }
+        }
+    }
+
+    #[test]
     fn what_is_no_reply_is_not_waited_for() {
         let deep = b"*1\r\n".repeat(DEPTH_MAX + 1);
         let long = [b"+", &b"x".repeat(LINE_LEN_MAX)[..]].concat();
@@ -164,6 +238,9 @@ mod tests {
             &long,
         ] {
             assert_eq!(read(bytes), Err(NotResp), "{bytes:?}");
+            // The value of a line is for the parser, which sees it when the reply is complete.
+            let scanned = ReplyScan::default().completes(bytes);
+            assert!(scanned != Ok(false), "{bytes:?}");
         }
     }
 }

@@ -363,7 +363,7 @@ impl RespStore {
     async fn read_events(&self, follow: &Follow) -> Result<Events, CallError> {
         let command = command(&follow.arguments());
         if let (_, Connection::One(_)) = self.connection().await? {
-            return decode_events(&self.ask(command, Addressee::Own).await?);
+            return decode_events(self.ask(command, Addressee::Own).await?);
         }
         let mut main = self.main.lock().await;
         let line = match main.take().filter(|line| !line.is_over()) {
@@ -373,7 +373,7 @@ impl RespStore {
         let value = with_refusal(line.ask(&command).await);
         let value = value.map_err(|error| CallError::Unknown(error.to_string()))?;
         *main = Some(line);
-        decode_events(&value)
+        decode_events(value)
     }
 
     /// Returns the reply to one step of a list, from the server that the cursor names.

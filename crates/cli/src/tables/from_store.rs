@@ -106,7 +106,7 @@ fn positions(nodes: &mut [Node]) -> Result<Option<Positions>> {
                 Err(ClientError::Failed(_, error)) if error.code() == Some("ERR") => break,
                 Err(error) => return Err(error.into()),
             };
-            let events = decode_events(&reply).with_context(|| {
+            let events = decode_events(reply).with_context(|| {
                 format!("{} answers SCUR.WATCH with something else", node.address().text())
             })?;
             positions.get_or_insert_with(|| Positions::none(StoreId(events.store))).set(events.end);
