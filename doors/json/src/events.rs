@@ -9,7 +9,8 @@ mod pulse;
 mod query;
 mod stream;
 
-pub(crate) use document::{PATH, describe};
+pub(crate) use document::describe;
+pub(crate) use query::PATH;
 
 use axum::Extension;
 use axum::Router;

@@ -24,6 +24,7 @@ mod operation;
 mod quantity;
 mod refusal;
 mod routes;
+mod security;
 mod sessions;
 mod statement;
 mod table;

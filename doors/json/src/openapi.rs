@@ -5,6 +5,7 @@ use crate::bounds::Bounds;
 use crate::events;
 use crate::http_wording;
 use crate::operation::{OpenApiTag, Operation, Retry};
+use crate::security::security;
 use crate::table::OPERATIONS;
 use crate::text::{AccountId, Id, Name};
 use axum::body::Bytes;
@@ -14,7 +15,6 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use scurry_http::door_codes::DOOR_CODES;
 use scurry_http::security_schemes;
 use scurry_ledger::{Code, CodeKind};
-use scurry_resp::table::Role;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -86,16 +86,6 @@ impl DocumentCache {
         let text = Bytes::from(document(self.is_open, &bounds).to_string());
         *last = Some((bounds, text.clone()));
         text
-    }
-}
-
-/// Returns the security requirement: either scheme, with the role that the user needs. An open door also accepts
-/// requests without credentials.
-pub(crate) fn security(is_open: bool, role: Option<Role>) -> Value {
-    let roles: Vec<&str> = role.iter().map(|role| role.name()).collect();
-    match is_open {
-        true => json!([{}, { "bearer": roles }, { "basic": roles }]),
-        false => json!([{ "bearer": roles }, { "basic": roles }]),
     }
 }
 

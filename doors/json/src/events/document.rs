@@ -1,17 +1,14 @@
 //! The stream of events in the OpenAPI document.
 
 use super::query::NAMES_MAX;
-use crate::openapi::security;
 use crate::operation::OpenApiTag;
+use crate::security::security;
 use scurry_engine::Event;
 use scurry_http::door_codes::DOOR_CODES;
 use scurry_ledger::Code;
 use scurry_resp::table::Role;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
-
-/// Path of the stream.
-pub(crate) const PATH: &str = "/v1/events";
 
 /// Codes of problems that the answer may have.
 const CODES: [&str; 8] = [

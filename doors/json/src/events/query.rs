@@ -1,11 +1,12 @@
 //! Which events a client wants, and from where on.
 
-use super::document::PATH;
 use axum::http::HeaderMap;
 use scurry_engine::Event;
 use scurry_http::{FaultLocation, Problem, field_problem, query};
 use scurry_ship::{Filter, Positions, Record};
 
+/// Path of the stream.
+pub(crate) const PATH: &str = "/v1/events";
 /// Header with the id of the last event, which a browser sends when it connects again.
 const LAST_EVENT_ID: &str = "Last-Event-ID";
 /// Most names of events, and most units.
