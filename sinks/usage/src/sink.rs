@@ -42,6 +42,18 @@ impl UsageSink {
         }
     }
 
+    /// Returns where the files continue: never before what they have, although events before that are read again.
+    fn reached_by_files(&self, settled: &Positions) -> Positions {
+        let mut reached = settled.clone();
+        for delivered in self.delivered.iter().flat_map(Positions::iter) {
+            let known = reached.next(delivered.thread);
+            if known.is_none_or(|next| place(next) < place(delivered)) {
+                reached.set(delivered);
+            }
+        }
+        reached
+    }
+
     /// Passes records to the files, except those that the files have.
     fn put(
         &mut self,
@@ -51,13 +63,11 @@ impl UsageSink {
     ) -> Result<(), SinkError> {
         for record in records {
             let of = Position::parse(record.id.as_bytes()).unwrap_or(at);
-            let is_delivered =
-                self.delivered.as_ref().and_then(|reached| reached.next(at.thread)).is_some_and(
-                    |next| {
-                        let place = |at: Position| (at.generation, at.sequence, at.index);
-                        place(of) < place(next)
-                    },
-                );
+            let is_delivered = self
+                .delivered
+                .as_ref()
+                .and_then(|reached| reached.next(at.thread))
+                .is_some_and(|next| place(of) < place(next));
             if is_delivered {
                 continue;
             }
@@ -66,6 +76,10 @@ impl UsageSink {
         }
         Ok(())
     }
+}
+
+fn place(at: Position) -> (u32, u64, u32) {
+    (at.generation, at.sequence, at.index)
 }
 
 impl Sink for UsageSink {
@@ -104,7 +118,7 @@ impl Sink for UsageSink {
             settled.set(book.settle_before(next, &mut |record| records.push(record)));
             self.put(next, records, &nothing)?;
         }
-        self.files.flush(&settled)?;
+        self.files.flush(&self.reached_by_files(&settled))?;
         let open: usize = self.books.values().map(|book| book.open.len()).sum();
         if !self.has_checkpoint || self.events >= CHECKPOINT_EVENTS.max(4 * open) {
             checkpoint::write(&self.path, &settled, self.period_ms, &self.books).map_err(
@@ -117,5 +131,65 @@ impl Sink for UsageSink {
 
     fn flush_len(&self) -> usize {
         self.files.flush_len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    const STORE: StoreId = StoreId(7);
+
+    fn at(sequence: u64) -> Position {
+        Position { generation: 1, thread: 0, sequence, index: 0 }
+    }
+
+    fn debit(sink: &mut UsageSink, sequence: u64) {
+        let record = Record {
+            id: at(sequence).to_string(),
+            event: "debited".to_owned(),
+            account: "alice".to_owned(),
+            amount: Some(1),
+            ..Record::default()
+        };
+        let delivery = Delivery { record: &record, payload: &[], at: at(sequence) };
+        sink.append(&delivery).expect("there is room");
+    }
+
+    fn flush(sink: &mut UsageSink, next: u64) {
+        let mut reached = Positions::none(STORE);
+        reached.set(at(next));
+        sink.flush(&reached).expect("there is room");
+    }
+
+    #[test]
+    fn a_flush_while_events_are_read_again_leaves_no_files_with_the_same_range() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let start = || UsageSink::new(directory.path().to_owned(), 1, None);
+        let mut sink = start();
+        sink.resume(STORE).expect("an empty directory");
+        for sequence in 1..4 {
+            debit(&mut sink, sequence);
+            flush(&mut sink, sequence + 1);
+        }
+        drop(sink);
+
+        let mut sink = start();
+        let reached = sink.resume(STORE).expect("it goes on");
+        assert_eq!(reached.next(0), Some(at(2)), "the first flush wrote the checkpoint");
+        debit(&mut sink, 2);
+        flush(&mut sink, 3);
+        debit(&mut sink, 3);
+        debit(&mut sink, 4);
+        flush(&mut sink, 5);
+        drop(sink);
+
+        start().resume(STORE).expect("each file follows the one before it");
+        let entries = fs::read_dir(directory.path()).expect("a directory");
+        let names = entries.map(|entry| entry.expect("an entry").path());
+        let files = names.filter(|path| path.to_string_lossy().ends_with(".0.jsonl"));
+        let records = files.map(|path| fs::read_to_string(path).expect("text").lines().count());
+        assert_eq!(records.sum::<usize>(), 4, "each debit has one record");
     }
 }
