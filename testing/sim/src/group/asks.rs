@@ -20,7 +20,7 @@ pub(super) struct Client {
 #[derive(Clone, Debug)]
 pub(super) enum RequestContent {
     /// A command on the account with this index.
-    Account(usize, Op),
+    Account(usize, Box<Op>),
     /// A chain of commands on several accounts.
     Chain(ChainOp),
     /// A random command on one of the other keys.

@@ -86,7 +86,7 @@ impl GroupSim {
             };
             machine.clock = at;
             if !is_chain {
-                return RequestContent::Account(index, op);
+                return RequestContent::Account(index, Box::new(op));
             }
             chain.push((id(index), op));
         }
