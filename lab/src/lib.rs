@@ -47,6 +47,7 @@ pub mod run;
 pub mod sampler;
 pub mod scenario;
 pub mod search;
+pub mod ship;
 pub mod slow_disk;
 pub mod snapshotter;
 pub mod target;

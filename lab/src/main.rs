@@ -13,6 +13,7 @@ use scurry_lab::http2_memory::http2_memory;
 use scurry_lab::launcher::{Launch, launch};
 use scurry_lab::list::list;
 use scurry_lab::run::{faults, run, soak};
+use scurry_lab::ship::ship;
 
 fn main() -> ExitCode {
     match dispatch(Arguments::parse().command) {
@@ -35,6 +36,7 @@ fn dispatch(command: LabCommand) -> Result<bool> {
         LabCommand::Report(arguments) => report(&arguments)?,
         LabCommand::Fill(arguments) => fill(&arguments)?,
         LabCommand::Http2Memory(arguments) => http2_memory(&arguments)?,
+        LabCommand::Ship(arguments) => ship(&arguments)?,
         LabCommand::List { scurry_bin } => print!("{}", list(scurry_bin.as_deref())?),
         LabCommand::EchoServer { listen, sizes, diameter } => {
             serve(listen, &ReplySizes::parse(&sizes)?, diameter)?;

@@ -130,14 +130,7 @@ impl Bench<'_> {
         number: u32,
         runs: u32,
     ) -> Result<Measured> {
-        let name = format!("{}:{}", self.target.name(), self.durability.word());
-        let prefix = if runs > 1 { format!("{name} run {number}/{runs}") } else { name.clone() };
-        let total = self.scenario.warmup_seconds + self.scenario.seconds;
-        let progress = Progress::new(&prefix, self.quiet, total).with_step(self.step);
-        // This thread becomes the loader.
-        if let Some(cores) = self.cores {
-            bind_this_thread(cores.loader)?;
-        }
+        let progress = self.begin(number, runs)?;
         let asked = self.asked();
         let mut system = match (self.address, standing.take(&asked)) {
             (Some(address), _) => {
@@ -151,7 +144,57 @@ impl Bench<'_> {
                 System::Started { fleet: Box::new(fleet), driver, is_used: false }
             }
         };
-        let identity = self.identify(&system)?;
+        let measured = self.measure_system(&mut system, number, &progress)?;
+        // With backups the audit has stopped a member, so the system cannot be reused.
+        let is_ours = self.address.is_none() && self.copies.replicas == 0;
+        if self.target.jvm_system().is_some() && measured.run.is_sound() && is_ours {
+            standing.keep(asked, system);
+        }
+        Ok(measured)
+    }
+
+    /// Runs the target like [`Bench::measure`] on servers that [`Bench::start`] has started, and does not stop them.
+    ///
+    /// # Errors
+    /// As [`Bench::measure`].
+    pub fn measure_started(
+        &self,
+        fleet: Fleet,
+        number: u32,
+        runs: u32,
+    ) -> Result<(Measured, Fleet)> {
+        let progress = self.begin(number, runs)?;
+        let mut system = System::Started { fleet: Box::new(fleet), driver: None, is_used: false };
+        let measured = self.measure_system(&mut system, number, &progress)?;
+        match system {
+            System::Started { fleet, .. } => Ok((measured, *fleet)),
+            System::There { .. } => unreachable!("it was started"),
+        }
+    }
+
+    /// Returns the live line of a run, and makes this thread the loader.
+    fn begin(&self, number: u32, runs: u32) -> Result<Progress> {
+        let name = self.name();
+        let prefix = if runs > 1 { format!("{name} run {number}/{runs}") } else { name };
+        let total = self.scenario.warmup_seconds + self.scenario.seconds;
+        if let Some(cores) = self.cores {
+            bind_this_thread(cores.loader)?;
+        }
+        Ok(Progress::new(&prefix, self.quiet, total).with_step(self.step))
+    }
+
+    fn name(&self) -> String {
+        format!("{}:{}", self.target.name(), self.durability.word())
+    }
+
+    fn measure_system(
+        &self,
+        system: &mut System,
+        number: u32,
+        progress: &Progress,
+    ) -> Result<Measured> {
+        let name = self.name();
+        let identity = self.identify(system)?;
         // A server with less durability than requested would only look fast.
         ensure!(
             identity.durability == self.durability.word()
@@ -161,8 +204,8 @@ impl Bench<'_> {
             identity.durability
         );
         let measured = match self.scenario.failover {
-            Some(_) => self.failover(number, &mut system, &progress).map(|run| (run, None)),
-            None => self.load_kind(number, &mut system, &progress),
+            Some(_) => self.failover(number, system, progress).map(|run| (run, None)),
+            None => self.load_kind(number, system, progress),
         };
         let (run, filling) = measured.map_err(|error| match system.output_tail() {
             tail if tail.is_empty() => error,
@@ -172,11 +215,6 @@ impl Bench<'_> {
             Some(_) => Vec::new(),
             None => self.command(system.first_address()).words(),
         };
-        // With backups the audit has stopped a member, so the system cannot be reused.
-        let is_ours = self.address.is_none() && self.copies.replicas == 0;
-        if self.target.jvm_system().is_some() && run.is_sound() && is_ours {
-            standing.keep(asked, system);
-        }
         Ok(Measured { run, identity, filling, configuration })
     }
 

@@ -129,6 +129,16 @@ impl ServerProcess {
         Ok(server)
     }
 
+    /// Starts a program that answers nothing, in a new directory.
+    ///
+    /// # Errors
+    /// When it cannot be started.
+    pub fn start_client(command: &ServerCommand) -> Result<ServerProcess> {
+        let directory = temporary(&command.place)?;
+        let (child, handle) = spawn(command, &command.cores, directory.path())?;
+        Ok(ServerProcess { child, handle, command: Box::new(command.clone()), directory })
+    }
+
     /// Waits for the server to end, then starts it again in the same directory with the same data.
     ///
     /// # Errors

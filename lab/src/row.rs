@@ -1,5 +1,7 @@
 //! The rows of a result, as `--json` writes them. docs/lab.md describes every field.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::errors::ErrorTally;
@@ -222,6 +224,13 @@ pub struct Run {
     /// Counts of the requests of live sessions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub live: Option<LiveCounts>,
+    /// CPU time of the threads of the system under test for one operation, microseconds, by their names without numbers.
+    /// Not in the JSON.
+    #[serde(skip)]
+    pub thread_us_per_op: BTreeMap<String, f64>,
+    /// When the measured interval began and ended, ms since 1970. Not in the JSON.
+    #[serde(skip)]
+    pub interval_ms: (i64, i64),
 }
 
 /// Effect of an event on a node in one run. It is kept even when the audit failed.

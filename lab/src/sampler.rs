@@ -1,11 +1,13 @@
 //! Samples from the kernel about the system under test: CPU time and memory, the use of each core, and the packets over
 //! the interface.
 
+use std::collections::BTreeMap;
 use std::fs;
 
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
+use crate::clock::unix_ms;
 use crate::figures::{percent, rounded};
 
 /// Clock ticks of /proc per second: USER_HZ, 100 on every common Linux.
@@ -14,8 +16,12 @@ const TICKS_PER_S: f64 = 100.0;
 /// One sample.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sample {
+    /// When it was taken, ms since 1970.
+    pub unix_ms: i64,
     /// CPU seconds of the processes and their children since they started.
     pub cpu_seconds: f64,
+    /// CPU seconds of the threads of the processes, by their names without numbers. Threads that have ended are left out.
+    pub thread_seconds: BTreeMap<String, f64>,
     /// Packets received over the interface.
     pub rx_packets: u64,
     /// Packets sent over the interface.
@@ -59,7 +65,9 @@ impl Sample {
     pub fn take(pids: &[u32]) -> Result<Sample> {
         let devices = fs::read_to_string("/proc/net/dev")?;
         let mut sample = read_loopback(&devices).context("the kernel counts nothing for lo")?;
+        sample.unix_ms = unix_ms();
         sample.cpu_seconds = cpu_seconds(pids)?;
+        sample.thread_seconds = thread_seconds(pids);
         sample.cores = read_cores(&fs::read_to_string("/proc/stat")?);
         Ok(sample)
     }
@@ -97,6 +105,26 @@ pub fn cpu_seconds(pids: &[u32]) -> Result<f64> {
         }
     }
     Ok(seconds)
+}
+
+/// Returns the CPU seconds of the threads of processes, by their names without numbers.
+pub fn thread_seconds(pids: &[u32]) -> BTreeMap<String, f64> {
+    let tasks = pids.iter().filter_map(|pid| fs::read_dir(format!("/proc/{pid}/task")).ok());
+    let mut threads = BTreeMap::new();
+    for task in tasks.flatten().flatten() {
+        // A thread may end between the listing and the read.
+        let stat = fs::read_to_string(task.path().join("stat")).unwrap_or_default();
+        if let Some((name, seconds)) = thread_name(&stat).zip(read_cpu_seconds(&stat)) {
+            *threads.entry(name.to_owned()).or_insert(0.0) += seconds;
+        }
+    }
+    threads
+}
+
+/// Returns the name of a thread in its `stat` line, without the number that distinguishes it from others of its kind.
+fn thread_name(stat: &str) -> Option<&str> {
+    let name = stat.split_once('(')?.1.rsplit_once(')')?.0;
+    Some(name.trim_end_matches(|last: char| last.is_ascii_digit() || last == '-'))
 }
 
 /// Returns the resident memory of a process and its children, bytes.
@@ -169,12 +197,11 @@ fn read_loopback(devices: &str) -> Option<Sample> {
     let line = devices.lines().find_map(of_interface)?;
     let fields: Vec<u64> = line.split_whitespace().filter_map(|field| field.parse().ok()).collect();
     Some(Sample {
-        cpu_seconds: 0.0,
         rx_bytes: *fields.first()?,
         rx_packets: *fields.get(1)?,
         tx_bytes: *fields.get(8)?,
         tx_packets: *fields.get(9)?,
-        cores: Vec::new(),
+        ..Sample::default()
     })
 }
 
@@ -187,6 +214,8 @@ mod tests {
         let stat = "77 (a (b) c) S 1 77 77 0 -1 4194304 100 0 0 0 250 150 0 0 20 0 1 0 5 0 0";
         assert_eq!(read_cpu_seconds(stat), Some(4.0));
         assert_eq!(read_cpu_seconds("77"), None);
+        assert_eq!(thread_name(stat), Some("a (b) c"));
+        assert_eq!(thread_name("78 (reader-12) S 1"), Some("reader"));
     }
 
     #[test]
@@ -215,5 +244,6 @@ mod tests {
         let pid = std::process::id();
         assert!(Sample::take(&[pid]).is_ok());
         assert!(resident_bytes(pid).unwrap() > 0);
+        assert!(!thread_seconds(&[pid]).is_empty());
     }
 }

@@ -170,3 +170,21 @@ fn both_doors_of_a_server_with_two_threads_are_audited() {
         }
     }
 }
+
+#[test]
+fn a_shipper_is_measured_while_a_store_charges_and_on_a_log_that_is_there() {
+    let (report, text) = sound("ship --runs 1 --seconds 0.3 --log-seconds 0.3 --accounts 100");
+    let charging = report["charging"].as_array().unwrap();
+    assert_eq!(charging.len(), 2, "{report}");
+    for row in charging {
+        assert!(row["shipped_per_s"]["median"].as_f64().unwrap() > 0.0, "{row}");
+    }
+    let delivery = report["delivery"].as_array().unwrap();
+    let events: Vec<u64> = delivery.iter().map(|row| row["events"].as_u64().unwrap()).collect();
+    // The client that drops events, three forms from the server and from its files, and the disk alone.
+    assert_eq!(events.len(), 8, "{report}");
+    // All read the same log to its end.
+    assert!(events[0] > 400 && events.iter().all(|&count| count == events[0]), "{events:?}");
+    assert!(report["lag"]["events"].as_u64().unwrap() > 0, "{report}");
+    assert!(text.contains("| parquet, from files of the store |"), "{text}");
+}

@@ -7,6 +7,7 @@ mod fill;
 mod http2_memory;
 mod report;
 mod run;
+mod ship;
 mod soak;
 
 use std::ffi::OsString;
@@ -21,6 +22,7 @@ pub use fill::FillArguments;
 pub use http2_memory::Http2MemoryArguments;
 pub use report::ReportArguments;
 pub use run::RunArguments;
+pub use ship::ShipArguments;
 pub use soak::SoakArguments;
 
 /// The load laboratory: charging and key-value workloads, side by side, audited.
@@ -49,6 +51,8 @@ pub enum LabCommand {
     Fill(FillArguments),
     /// Weigh the HTTP door of scurry with HTTP/2 connections that are idle, have open requests, and are at all bounds.
     Http2Memory(Http2MemoryArguments),
+    /// Measure `scurry ship files`: what it costs the store, how many events it delivers, and how late they are.
+    Ship(ShipArguments),
     /// Show the scenarios and the targets, and what helps where a target is missing.
     List {
         /// Where the scurry binary is [default: beside the lab, then PATH].

@@ -1,6 +1,7 @@
 //! A load run by the lab's own loader, with samples at both ends of the measured interval. For a search it runs one
 //! load after the other on the same store, up to the highest rate that stays within a limit.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 use anyhow::Result;
@@ -209,6 +210,8 @@ impl Bench<'_> {
         };
         let run = Run {
             run: number,
+            thread_us_per_op: thread_us_per_op(&result, begin, end),
+            interval_ms: (begin.unix_ms, end.unix_ms),
             figures,
             errors: workload.errors().clone(),
             by_operation: result.by_operation,
@@ -230,6 +233,16 @@ impl Bench<'_> {
         let cores = self.cores.filter(|_| self.address.is_none())?.target.len();
         Some(rounded(per(result.operations, result.seconds) / cores.max(1) as f64, 1))
     }
+}
+
+/// Returns the CPU time of the system's threads for one operation, microseconds, by the names of the threads.
+fn thread_us_per_op(result: &LoadResult, begin: &Sample, end: &Sample) -> BTreeMap<String, f64> {
+    let operations = result.operations.max(1) as f64;
+    let us = |(name, seconds): (&String, &f64)| {
+        let before = begin.thread_seconds.get(name).copied().unwrap_or(0.0);
+        (name.clone(), rounded((seconds - before) * 1e6 / operations, 4))
+    };
+    end.thread_seconds.iter().map(us).collect()
 }
 
 /// Builds the figures of a run. `memory` is None when the processes of the system are unknown.

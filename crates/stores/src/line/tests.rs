@@ -56,6 +56,33 @@ async fn what_a_node_does_not_take_at_once_is_sent_when_it_does() {
 }
 
 #[tokio::test]
+async fn long_replies_one_after_the_other_arrive_whole() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let line = connect(&listener, PATIENCE).await;
+    let elements = 3 * READ_LEN;
+    let long = [format!("*{elements}\r\n").as_bytes(), &b"$1\r\nx\r\n".repeat(elements)].concat();
+    // Each read after the first begins within a reply.
+    let parts: &'static [&'static [u8]] = vec![
+        &*b"*2\r\n:1\r\n".to_vec().leak(),
+        &*[b":2\r\n", &*long, b"*1"].concat().leak(),
+        b"\r\n:3\r\n",
+    ]
+    .leak();
+    let command = cmd("GET").get_packed_command();
+    let served = serve(listener, 3 * command.len(), parts);
+    let inbox = Arc::new(Inbox::default());
+    (0..3).for_each(|number| line.send(&command, inbox.ticket(number)));
+    let first = Value::Array(vec![Value::Int(1), Value::Int(2)]);
+    let second = Value::Array(vec![Value::BulkString(b"x".to_vec()); elements]);
+    for expected in [(0, first), (1, second), (2, Value::Array(vec![Value::Int(3)]))] {
+        let (number, reply) = timeout(PATIENCE, inbox.next(1)).await.expect("it comes");
+        assert!((number, reply.expect("a reply")) == expected, "reply {number}");
+    }
+    drop(line);
+    served.await.expect("it ends");
+}
+
+#[tokio::test]
 async fn who_waits_is_told_when_the_other_is_no_node() {
     let ping = cmd("PING");
     let len = ping.get_packed_command().len();
