@@ -15,6 +15,8 @@ use super::shipper::{Shipper, Source};
 use crate::latency::LatencyRecorder;
 use crate::scenario::Scenario;
 
+/// Requests of each session in the measured time, at least: two sessions from begin to end.
+const REQUESTS_MIN: f64 = 16.0;
 /// Longest time from an event to its delivery that the shipper is given, ms.
 const FLUSH_MS: &str = "100";
 
@@ -22,7 +24,7 @@ const FLUSH_MS: &str = "100";
 pub(super) fn measure(setting: &ShipSetting<'_>, delivery: &Delivery) -> Result<LagRow> {
     let events_per_s = delivery.json_per_s / 2.0;
     let rate = (events_per_s / delivery.events_per_op).max(1.0);
-    let scenario = Scenario { rate: Some(rate), ..setting.scenario.clone() };
+    let scenario = by_the_clock(&setting.scenario, rate);
     let (mut p50, mut p99, mut most) = (Vec::new(), Vec::new(), Vec::new());
     let mut events = 0;
     for number in 1..=setting.arguments.runs {
@@ -51,6 +53,14 @@ pub(super) fn measure(setting: &ShipSetting<'_>, delivery: &Delivery) -> Result<
         p99_ms: Range::of(&p99),
         most_ms: Range::of(&most),
     })
+}
+
+/// Returns the scenario at a rate, with so few sessions that each has its turn: a session begins with a read.
+fn by_the_clock(scenario: &Scenario, rate: f64) -> Scenario {
+    let turns = (rate * scenario.seconds / REQUESTS_MIN) as u32;
+    let sessions = turns.clamp(1, scenario.sessions);
+    let connections = scenario.connections.min(sessions);
+    Scenario { rate: Some(rate), sessions, connections, ..scenario.clone() }
 }
 
 /// Records how late the events of a file are whose commits are within these times.
