@@ -18,8 +18,8 @@ impl FromStr for KeepLog {
     fn from_str(text: &str) -> Result<KeepLog, String> {
         let wrong = || {
             format!(
-                "{text:?} does not say how much is kept: write a size as 64gb, days or hours as 30d or 12h, or both as \
-                 30d,64gb"
+                "{text:?} does not say how much is kept: write it as a size (64gb), days or hours (30d, 12h), or both \
+                 (30d,64gb)"
             )
         };
         let size =

@@ -78,7 +78,7 @@ mod tests {
     #[test]
     fn help_is_of_the_table() {
         let text = said("scur.release");
-        assert!(text.starts_with("SCUR.RELEASE account session [CANCEL]\n"), "{text}");
+        assert!(text.starts_with("SCUR.RELEASE account session [CANCEL] [TXN txn]\n"), "{text}");
         assert!(text.contains("\nReply: ") && text.contains("UNKNOWN_SESSION"), "{text}");
         assert!(
             text.contains("\nExample: SCUR.RESERVE ") && text.contains("never denied"),

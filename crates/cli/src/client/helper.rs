@@ -159,6 +159,6 @@ mod tests {
         assert_eq!(hint("GET a"), None);
         assert_eq!(hint("CONFIG SET ").as_deref(), Some("name value [name value ...]"));
         assert_eq!(hint("NONSENSE "), None);
-        assert_eq!(hint("SCUR.RELEASE alice ").as_deref(), Some("session [CANCEL]"));
+        assert_eq!(hint("SCUR.RELEASE alice ").as_deref(), Some("session [CANCEL] [TXN txn]"));
     }
 }

@@ -457,6 +457,7 @@ mod tests {
             "use overdraw, clamp or held",
             "use the 16 hexadecimal digits",
             "use what `scurry restore` shows",
+            "write it as a size (64gb)",
         ];
         let mut refused = 0;
         for table in ["", "[rdma]", "[limits]"] {

@@ -261,7 +261,7 @@ fn help_is_answered_without_asking_the_server() {
     let server = Server::start(&[]);
     let (shown, complaint, is_well) = cli(&server, &["help", "scur.release"], None, "");
     assert!(is_well && complaint.is_empty(), "{shown}{complaint}");
-    assert!(shown.starts_with("SCUR.RELEASE account session [CANCEL]\n"), "{shown}");
+    assert!(shown.starts_with("SCUR.RELEASE account session [CANCEL] [TXN txn]\n"), "{shown}");
     assert_eq!(cli(&server, &["INFO", "commandstats"], None, "").0.matches("help").count(), 0);
 }
 

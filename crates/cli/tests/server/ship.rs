@@ -361,6 +361,11 @@ fn a_shipper_shows_its_figures() {
         let mut page = String::new();
         stream.read_to_string(&mut page).expect("text");
         assert!(page.starts_with("HTTP/1.1 200"), "{page}");
+        let rules = include_str!("../../../../docs/grafana/alerts.yml");
+        for word in rules.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_') {
+            let is_there = page.contains(&format!("\n{word} "));
+            assert!(!word.starts_with("scurry_ship_") || is_there, "{word} is asked for");
+        }
         // Created, its bucket added and credited.
         page.contains("\nscurry_ship_events_total 3\n")
             && page.contains("\nscurry_ship_lag_seconds 0\n")

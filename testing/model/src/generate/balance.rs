@@ -70,7 +70,7 @@ impl Generator {
         if self.close || self.random.one_in(3) {
             with.floor = Some(self.floor());
         }
-        with.mark = self.mark();
+        with.mark = self.mark().filter(Option::is_some);
         if self.random.one_in(4) {
             self.allowance(&mut with);
         }
@@ -224,6 +224,9 @@ impl Generator {
         let mut with = self.attributes();
         if self.random.one_in(6) {
             with.valid_to = Some(None);
+        }
+        if self.mark() == Some(None) {
+            with.mark = Some(None);
         }
         let remove = self.random.one_in(4);
         if remove && !self.random.one_in(10) {
