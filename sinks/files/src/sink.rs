@@ -155,8 +155,16 @@ impl Sink for FileSink {
     }
 
     fn flush(&mut self, reached: &Positions) -> Result<(), SinkError> {
+        let has_file: Vec<u16> = self.open.keys().copied().collect();
         self.complete(reached).map_err(|error| self.fault(&error))?;
-        self.reached = Some(reached.clone());
+        let known = self.reached.as_mut().expect("the sink was resumed");
+        for next in reached.iter() {
+            // Without a file nothing says that this was reached: the next file of the thread begins where the last one ends.
+            let is_new = known.next(next.thread).is_none_or(|at| at.generation != next.generation);
+            if is_new || has_file.contains(&next.thread) {
+                known.set(next);
+            }
+        }
         Ok(())
     }
 

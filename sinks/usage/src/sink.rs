@@ -9,8 +9,8 @@ use scurry_sink_files::{FileKind, FileSink, Layout};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// Events after which a checkpoint is written, at least: so many are read again after a start.
-const CHECKPOINT_EVENTS: usize = 100_000;
+/// Events after which a checkpoint is written, at least: so many are read again after a start, and after each failure.
+const CHECKPOINT_EVENTS: usize = 10_000;
 
 /// Sums events to usage records, in files of a directory.
 pub struct UsageSink {
@@ -191,5 +191,26 @@ mod tests {
         let files = names.filter(|path| path.to_string_lossy().ends_with(".0.jsonl"));
         let records = files.map(|path| fs::read_to_string(path).expect("text").lines().count());
         assert_eq!(records.sum::<usize>(), 4, "each debit has one record");
+    }
+
+    #[test]
+    fn files_follow_each_other_although_some_events_make_no_record() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let mut sink = UsageSink::new(directory.path().to_owned(), 1, None);
+        sink.resume(STORE).expect("an empty directory");
+        debit(&mut sink, 1);
+        for next in [2, 5] {
+            flush(&mut sink, next);
+        }
+        debit(&mut sink, 5);
+        flush(&mut sink, 6);
+        let entries = fs::read_dir(directory.path()).expect("a directory");
+        let names = entries.map(|entry| entry.expect("an entry").file_name());
+        let mut names: Vec<String> = names.map(|name| name.to_string_lossy().into()).collect();
+        names.retain(|name| name.ends_with(".0.jsonl"));
+        names.sort();
+        let [first, second] = names.as_slice() else { panic!("{names:?}") };
+        assert!(first.contains("-00000000000000000001.0-00000000000000000002.0"), "{names:?}");
+        assert!(second.contains("-00000000000000000002.0-00000000000000000006.0"), "{names:?}");
     }
 }

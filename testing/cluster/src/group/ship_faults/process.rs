@@ -75,7 +75,8 @@ impl Process {
         String::from_utf8_lossy(&fs::read(&self.log).unwrap_or_default()).into_owned()
     }
 
-    fn tail(&self) -> String {
+    /// Returns the last lines that it has said.
+    pub(super) fn tail(&self) -> String {
         let said = self.said();
         let lines: Vec<&str> = said.lines().rev().take(12).collect();
         lines.into_iter().rev().collect::<Vec<_>>().join("\n")

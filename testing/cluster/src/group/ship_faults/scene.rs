@@ -111,7 +111,6 @@ impl Scene {
     pub(super) fn until_shipped(&mut self, control: &Control) -> Result<()> {
         let mut before: [Option<u64>; 3] = [None; 3];
         let (directories, broker) = (self.directories.clone(), self.broker_address.clone());
-        let said: Vec<String> = self.shippers.iter().map(Process::said).collect();
         let outcome = self.group.until("all shippers deliver", |_| {
             if control.has_failed.load(Ordering::Relaxed) {
                 // The next pause tells.
@@ -126,7 +125,10 @@ impl Scene {
             }
             Ok(())
         });
-        outcome.with_context(|| said.join("\n"))
+        outcome.with_context(|| {
+            let said: Vec<String> = self.shippers.iter().map(Process::tail).collect();
+            said.join("\n")
+        })
     }
 
     /// Returns the lines of the files, and of the usage records, by thread.
