@@ -310,7 +310,7 @@ pub fn date(time_ms: i64) -> String {
     write(13, 2, u32::from(date.hour()));
     write(16, 2, u32::from(date.minute()));
     write(19, 2, u32::from(date.second()));
-    write(23, 3, time_ms.rem_euclid(1_000) as u32);
+    write(23, 3, u32::try_from(time_ms.rem_euclid(1_000)).unwrap_or(0));
     str::from_utf8(&text).expect("digits are UTF-8").to_owned()
 }
 

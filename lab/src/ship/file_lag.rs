@@ -57,8 +57,9 @@ pub(super) fn measure(setting: &ShipSetting<'_>, delivery: &Delivery) -> Result<
 
 /// Returns the scenario at a rate, with so few sessions that each has its turn: a session begins with a read.
 fn by_the_clock(scenario: &Scenario, rate: f64) -> Scenario {
-    let turns = (rate * scenario.seconds / REQUESTS_MIN) as u32;
-    let sessions = turns.clamp(1, scenario.sessions);
+    let most = rate * scenario.seconds / REQUESTS_MIN;
+    let mut halves = std::iter::successors(Some(scenario.sessions), |sessions| Some(sessions / 2));
+    let sessions = halves.find(|&sessions| f64::from(sessions) <= most).unwrap_or(1).max(1);
     let connections = scenario.connections.min(sessions);
     Scenario { rate: Some(rate), sessions, connections, ..scenario.clone() }
 }
