@@ -173,7 +173,7 @@ fn schemathesis_finds_nothing() {
         .env("SCHEMATHESIS_HOOKS", "schemathesis_hooks")
         .arg("--config-file")
         .arg(tests.join("schemathesis.toml"))
-        .args(["run", &store.url("/v1/openapi.json"), "--seed", "1", "--max-examples", "10"])
+        .args(["run", &store.url("/v1/openapi.json"), "--seed", "1", "--max-examples", "5"])
         .args(["--no-color", "--workers", "1"])
         .output()
         .expect("schemathesis starts");

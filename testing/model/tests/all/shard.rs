@@ -6,7 +6,7 @@ use scurry_ledger::{AccountContribution, Change, Limits, SessionOptions, Time, T
 use scurry_model::{CommandOrTick, Event, Generator, Op, Pair, Random, Request, StepResult};
 use std::collections::BTreeMap;
 
-const SEEDS: u64 = 500;
+const SEEDS: u64 = 250;
 const STEPS: usize = 90;
 const ACCOUNTS: [&[u8]; 3] = [b"anna", b"bert", b"carl"];
 

@@ -229,7 +229,7 @@ fn from_env(name: &str, otherwise: u64) -> u64 {
 #[test]
 fn nothing_depends_on_when_a_timer_runs() {
     let first = from_env("SCURRY_SEED", 0);
-    let seeds = from_env("SCURRY_SEEDS", 500);
+    let seeds = from_env("SCURRY_SEEDS", 250);
     let failures: Vec<String> =
         (first..first + seeds).filter_map(|seed| check(seed).err()).collect();
     assert!(
