@@ -8,6 +8,7 @@ mod denied;
 mod event_balances;
 mod event_holds;
 mod event_rows;
+mod hold;
 mod holds;
 mod period;
 mod shipped_files;

@@ -2,16 +2,14 @@
 
 use crate::reader::{self, Begin, News};
 use crate::{
-    Delivery, Filter, Form, Measures, Positions, Record, Sink, SinkError, State, StoreId, encode,
+    Delivery, Filter, Form, Measures, Positions, Record, ShipError, Sink, SinkError, State, encode,
 };
 use scurry_service::{CallError, Event, EventId, Position, Refusal, Service};
-use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
-use thiserror::Error;
 use tokio::runtime::{Builder, Handle};
 
 /// Longest pause between two tries, after failures.
@@ -32,39 +30,6 @@ pub struct Shipping {
     pub flush_every: Duration,
     /// Whether to end when the events that there were at the begin are delivered, and at the first failure.
     pub once: bool,
-}
-
-/// Why shipping has ended before it was told to.
-#[derive(Debug, Error)]
-pub enum ShipError {
-    /// The store cannot be read.
-    #[error("the events of the store cannot be read: {0}")]
-    Store(CallError),
-    /// The sink does not take the events.
-    #[error("{0}")]
-    Sink(SinkError),
-    /// No thread can be started.
-    #[error("no thread can be started for reading: {0}")]
-    Thread(#[from] io::Error),
-    /// The state of the store cannot be read.
-    #[error("the state of the store cannot be read: {0}")]
-    State(String),
-    /// It was told to end while it read the state.
-    #[error("ended before the state was shipped")]
-    Ended,
-    /// The log of the store does not have a position that the sink has.
-    #[error(
-        "the sink is at position {position} of store {store}, and the store says: {refusal}. If it was restored, ship \
-         into a new place"
-    )]
-    Ahead {
-        /// The store.
-        store: StoreId,
-        /// The positions of the sink.
-        position: Positions,
-        /// What the store says.
-        refusal: Refusal,
-    },
 }
 
 /// A store whose events are shipped.

@@ -53,7 +53,7 @@ impl Sums {
 
 /// A bucket as its events tell it.
 #[derive(Clone, Debug, Default)]
-struct Bucket {
+struct SummedBucket {
     name: String,
     unit: String,
     sums: Sums,
@@ -65,7 +65,7 @@ struct Bucket {
 #[derive(Debug, Default)]
 pub(crate) struct EventBalances {
     /// By account and number.
-    buckets: BTreeMap<(String, u32), Bucket>,
+    buckets: BTreeMap<(String, u32), SummedBucket>,
     /// Accounts whose balances came from another store: no event has them.
     loaded: BTreeSet<String>,
 }
@@ -129,7 +129,7 @@ impl EventBalances {
 
     /// Returns in words what the events do not tell. Empty if they tell all balances.
     pub(crate) fn faults(&self) -> Vec<String> {
-        let differs = |bucket: &Bucket| {
+        let differs = |bucket: &SummedBucket| {
             let told = (i128::from(bucket.told.0), i128::from(bucket.told.1));
             (bucket.sums.available, bucket.sums.held) != told
         };

@@ -1,6 +1,6 @@
 //! Open holds as events tell them, from the begin of a store on.
 
-use super::holds::Hold;
+use super::hold::Hold;
 use scurry_ship::Record;
 use std::collections::BTreeMap;
 

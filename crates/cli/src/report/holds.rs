@@ -5,6 +5,7 @@ use super::answer::{Answer, Form, Rows, Value};
 use super::coverage::Coverage;
 use super::event_balances::EventBalances;
 use super::event_holds::EventHolds;
+use super::hold::Hold;
 use super::period::PeriodOptions;
 use super::source::{SourceOptions, about};
 use super::state_of_backup::each_account;
@@ -76,20 +77,6 @@ impl FromStr for Span {
         };
         number.parse::<u32>().map(|number| Span(i64::from(number) * ms)).map_err(|_| wrong())
     }
-}
-
-/// An open hold of an item in one bucket.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Hold {
-    pub(crate) account: String,
-    pub(crate) session: String,
-    pub(crate) item: String,
-    pub(crate) unit: String,
-    pub(crate) bucket: String,
-    /// Minor units.
-    pub(crate) amount: i64,
-    /// When the session was opened, ms since 1970 UTC.
-    pub(crate) opened: i64,
 }
 
 /// Holds of a group.

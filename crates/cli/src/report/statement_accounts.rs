@@ -29,7 +29,7 @@ pub(crate) const COLUMNS: [&str; 17] = [
 
 /// A bucket around the period.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Bucket {
+struct StatementBucket {
     name: String,
     unit: String,
     /// Sums of what the period added to available and held.
@@ -40,7 +40,7 @@ struct Bucket {
     before: Option<(i64, i64)>,
 }
 
-impl Bucket {
+impl StatementBucket {
     fn opening(&self) -> Option<(i64, i64)> {
         // The balances of a movement are those after its commit, which may have several.
         let told = self.last.map(|last| (last.0 - self.change.0, last.1 - self.change.1));
@@ -55,7 +55,7 @@ impl Bucket {
 /// The statement of one account.
 #[derive(Debug, Default)]
 pub(crate) struct AccountStatement {
-    buckets: BTreeMap<u32, Bucket>,
+    buckets: BTreeMap<u32, StatementBucket>,
     entries: Vec<Vec<Value>>,
     /// Whether its balances came from another store in the period, so that no event has the opening ones.
     was_loaded: bool,
@@ -112,18 +112,19 @@ impl AccountStatement {
         (from, to): (Option<i64>, Option<i64>),
     ) -> Vec<Vec<Value>> {
         let was_loaded = self.was_loaded;
-        let balance = |word: &str, time: Option<i64>, bucket: &Bucket, of: Option<(i64, i64)>| {
-            let mut row = vec![Value::Nothing; COLUMNS.len()];
-            row[0] = Value::Text(account.to_owned());
-            row[1] = Value::of_time(time);
-            row[2] = Value::Text(word.to_owned());
-            row[3] = Value::Text(bucket.name.clone());
-            row[4] = Value::Text(bucket.unit.clone());
-            row[8] = Value::of_number(of.map(|of| of.0));
-            row[9] = Value::of_number(of.map(|of| of.1));
-            row
-        };
-        let opening = |bucket: &Bucket| bucket.opening().filter(|_| !was_loaded);
+        let balance =
+            |word: &str, time: Option<i64>, bucket: &StatementBucket, of: Option<(i64, i64)>| {
+                let mut row = vec![Value::Nothing; COLUMNS.len()];
+                row[0] = Value::Text(account.to_owned());
+                row[1] = Value::of_time(time);
+                row[2] = Value::Text(word.to_owned());
+                row[3] = Value::Text(bucket.name.clone());
+                row[4] = Value::Text(bucket.unit.clone());
+                row[8] = Value::of_number(of.map(|of| of.0));
+                row[9] = Value::of_number(of.map(|of| of.1));
+                row
+            };
+        let opening = |bucket: &StatementBucket| bucket.opening().filter(|_| !was_loaded);
         let openings = self.buckets.values().map(|of| balance("opening", from, of, opening(of)));
         let closings = self.buckets.values().map(|of| balance("closing", to, of, of.closing()));
         let mut rows: Vec<Vec<Value>> = openings.collect();
@@ -135,7 +136,7 @@ impl AccountStatement {
 
     /// Returns the names of buckets whose opening balance no event tells.
     pub(crate) fn unknown(&self) -> Option<&str> {
-        let is_unknown = |bucket: &&Bucket| self.was_loaded || bucket.opening().is_none();
+        let is_unknown = |bucket: &&StatementBucket| self.was_loaded || bucket.opening().is_none();
         self.buckets.values().find(is_unknown).map(|bucket| bucket.name.as_str())
     }
 }
