@@ -74,7 +74,8 @@ fn each_kind_of_bad_request_is_told_once() {
         assert_eq!(door.get(&format!("/v0/entity?id={number}")).0, 404);
         say(&door, b"", false);
     }
-    assert_eq!(lines(&door, "INFO").len(), 1 + 6, "{}", door.log());
+    // The line about the node that is ready may come before the door is open, and is then not among these.
+    assert_eq!(lines(&door, "client=").len(), 6, "{}", door.log());
 }
 
 #[test]
