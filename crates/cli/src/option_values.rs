@@ -191,7 +191,9 @@ impl FromStr for UnitDecimal {
     fn from_str(text: &str) -> Result<UnitDecimal, String> {
         let max = UnitDecimal::MAX;
         let wrong = || {
-            format!("{text:?} is no unit with its decimals: write UNIT=0 to UNIT={max}, as USD=2")
+            format!(
+                "{text:?} is no unit with its decimals: write it as USD=2, with 0 to {max} decimals"
+            )
         };
         let (unit, decimals) = text.rsplit_once('=').ok_or_else(wrong)?;
         let unit = Name::new(unit.as_bytes()).ok_or_else(wrong)?;
@@ -395,8 +397,9 @@ mod tests {
             assert_eq!(said::<Level>(text), Some(format!("{text:?} {expected}")));
         }
         for text in ["", "USD", "USD=", "=2", "USD=19", "USD=-1", "USD=+2", "USD=2.0", "U S=2"] {
-            let expected =
-                format!("{text:?} is no unit with its decimals: write UNIT=0 to UNIT=18, as USD=2");
+            let expected = format!(
+                "{text:?} is no unit with its decimals: write it as USD=2, with 0 to 18 decimals"
+            );
             assert_eq!(said::<UnitDecimal>(text), Some(expected));
         }
         let table = |texts: &[&str]| {
