@@ -5,7 +5,7 @@
 use scurry_sim::group::{AlteredRun, GroupCounts, GroupReport, GroupTheme, run, run_altered};
 
 /// The number of seeds of each theme.
-const SEEDS: u64 = 150;
+const SEEDS: u64 = 300;
 
 fn must_run(theme: GroupTheme, seed: u64) -> GroupReport {
     run(theme, seed).unwrap_or_else(|failure| {
