@@ -107,15 +107,22 @@ pub fn cpu_seconds(pids: &[u32]) -> Result<f64> {
     Ok(seconds)
 }
 
+/// Name of the first thread of a process, which has the name of the program.
+pub const MAIN_THREAD: &str = "main";
+
 /// Returns the CPU seconds of the threads of processes, by their names without numbers.
 pub fn thread_seconds(pids: &[u32]) -> BTreeMap<String, f64> {
-    let tasks = pids.iter().filter_map(|pid| fs::read_dir(format!("/proc/{pid}/task")).ok());
     let mut threads = BTreeMap::new();
-    for task in tasks.flatten().flatten() {
-        // A thread may end between the listing and the read.
-        let stat = fs::read_to_string(task.path().join("stat")).unwrap_or_default();
-        if let Some((name, seconds)) = thread_name(&stat).zip(read_cpu_seconds(&stat)) {
-            *threads.entry(name.to_owned()).or_insert(0.0) += seconds;
+    for pid in pids {
+        let tasks = fs::read_dir(format!("/proc/{pid}/task"));
+        for task in tasks.into_iter().flatten().flatten() {
+            // A thread may end between the listing and the read.
+            let stat = fs::read_to_string(task.path().join("stat")).unwrap_or_default();
+            let is_first = task.file_name().to_str() == Some(&pid.to_string());
+            let name = if is_first { Some(MAIN_THREAD) } else { thread_name(&stat) };
+            if let Some((name, seconds)) = name.zip(read_cpu_seconds(&stat)) {
+                *threads.entry(name.to_owned()).or_insert(0.0) += seconds;
+            }
         }
     }
     threads
@@ -244,6 +251,6 @@ mod tests {
         let pid = std::process::id();
         assert!(Sample::take(&[pid]).is_ok());
         assert!(resident_bytes(pid).unwrap() > 0);
-        assert!(!thread_seconds(&[pid]).is_empty());
+        assert!(thread_seconds(&[pid]).contains_key(MAIN_THREAD));
     }
 }

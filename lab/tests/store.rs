@@ -173,7 +173,8 @@ fn both_doors_of_a_server_with_two_threads_are_audited() {
 
 #[test]
 fn a_shipper_is_measured_while_a_store_charges_and_on_a_log_that_is_there() {
-    let (report, text) = sound("ship --runs 1 --seconds 0.3 --log-seconds 0.3 --accounts 100");
+    let (report, text) =
+        sound("ship --runs 1 --seconds 0.2 --log-seconds 0.2 --accounts 100 --sessions 20");
     let charging = report["charging"].as_array().unwrap();
     assert_eq!(charging.len(), 2, "{report}");
     for row in charging {

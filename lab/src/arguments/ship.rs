@@ -5,6 +5,7 @@ use clap::{Args, ValueEnum};
 
 use super::CommonArguments;
 use super::common::seconds;
+use crate::scenario::SESSIONS_MAX;
 use crate::target::Durability;
 
 /// Most runs of each measurement.
@@ -32,6 +33,10 @@ pub struct ShipArguments {
     /// Accounts that are charged.
     #[arg(long, value_name = "N", default_value_t = 100_000)]
     pub accounts: u32,
+
+    /// Sessions at a time, on 50 connections at most.
+    #[arg(long, value_name = "N", default_value_t = 3_200)]
+    pub sessions: u32,
 
     /// Durability of the store.
     #[arg(long, value_name = "WORD", default_value = "write")]
@@ -63,6 +68,10 @@ impl ShipArguments {
         ensure!(
             (1..=ACCOUNTS_MAX).contains(&self.accounts),
             "--accounts must be 1 to {ACCOUNTS_MAX}"
+        );
+        ensure!(
+            (1..=SESSIONS_MAX).contains(&self.sessions),
+            "--sessions must be 1 to {SESSIONS_MAX}"
         );
         Ok(())
     }

@@ -7,6 +7,7 @@ use super::setting::ShipSetting;
 use super::shipper::{Shipped, Shipper, Source};
 use crate::figures::{percent, rounded};
 use crate::row::Run;
+use crate::sampler::MAIN_THREAD;
 use crate::scenario::Scenario;
 
 /// Options of a shipper that follows.
@@ -36,7 +37,8 @@ impl Side {
         let missing = "a load was not measured";
         let thread = |name| run.thread_us_per_op.get(name).copied().unwrap_or(0.0);
         self.ops_per_s.push(figures.business_ops_per_s.context(missing)?);
-        self.core_us.push(thread("core"));
+        // The first of the threads that charge is that of the process.
+        self.core_us.push(thread(MAIN_THREAD) + thread("core"));
         self.reader_us.push(thread("reader"));
         self.all_us.push(figures.cpu_us_per_op.context(missing)?);
         Ok(())
@@ -75,4 +77,24 @@ fn row(setting: &ShipSetting<'_>, scenario: &Scenario, load: &str) -> Result<Cha
         all_us: Range::of(&shipped.all_us),
         shipped_per_s: Range::of(&rates),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::row::Figures;
+
+    #[test]
+    fn the_cores_that_charge_are_counted_apart_from_the_reader() {
+        let threads = [("main", 1.0), ("core", 2.0), ("log", 8.0), ("reader", 4.0)];
+        let figures = Figures {
+            business_ops_per_s: Some(10.0),
+            cpu_us_per_op: Some(15.0),
+            ..Figures::default()
+        };
+        let thread_us_per_op = threads.map(|(name, us)| (name.to_owned(), us)).into();
+        let mut side = Side::default();
+        side.add(&Run { figures, thread_us_per_op, ..Run::default() }).unwrap();
+        assert_eq!((side.core_us, side.reader_us, side.all_us), (vec![3.0], vec![4.0], vec![15.0]));
+    }
 }

@@ -32,7 +32,15 @@ impl<'a> ShipSetting<'a> {
         let (seconds, accounts) = (arguments.seconds, arguments.accounts);
         let warmup_seconds = (seconds / 10.0).min(WARMUP_SECONDS_MAX);
         let built_in = Scenario::built_in("moaf-scur-pipelined")?;
-        let scenario = Scenario { seconds, accounts, warmup_seconds, ..built_in };
+        let connections = built_in.connections.min(arguments.sessions);
+        let scenario = Scenario {
+            seconds,
+            accounts,
+            warmup_seconds,
+            sessions: arguments.sessions,
+            connections,
+            ..built_in
+        };
         scenario.check()?;
         Ok(ShipSetting { arguments, testbed, scenario })
     }
